@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -68,10 +68,6 @@ class NewMachine(NamedTuple):
             raise InvalidInput("--hidden must be 1 or more for a restricted machine; without hidden units pass full.")
         return cls(kind == "restricted", MACHINES[kind] if hidden is None else hidden)
 
-    def start(self, rows: Any, seed: int) -> Any:
-        """The machine that learning starts from."""
-        return pf.ensembles.machine_to_learn(self.hidden, rows, seed, restricted=self.restricted)
-
 
 class Beginning(NamedTuple):
     """A network of the user's, or the sizes of the hidden layers of a new one, or a new machine."""
@@ -106,7 +102,8 @@ class Beginning(NamedTuple):
         if self.network is not None:
             return self.network
         if self.machine is not None:
-            return self.machine.start(train, seed)
+            restricted, hidden = self.machine
+            return cast(Any, pf.ensembles.machine_to_learn(hidden, train, seed, restricted=restricted))
         visible = rows.names or [f"visible{k}" for k in range(rows.width)]
         some = train if rows.streamed else train.values[:: 1 + len(train.values) // ROWS_IN_MEMORY]
         network = pf.ensembles.to_learn(self.hidden, some, seed, self.activation)
@@ -194,7 +191,9 @@ def check_targets(
     targets = [path for path in (out, checkpoint, *pictures) if path is not None]
     for path in targets:
         check_target(path)
-    _check_different(targets)
+    places = [path.resolve() for path in targets]
+    for twice in (path for k, path in enumerate(targets) if places[k] in places[:k]):
+        raise InvalidFile(f"{twice}: every output must have a file of its own; two options name this one.")
     for path in filter(None, (out, *pictures)):
         check_new(path, inputs, force=force)
     if any(pictures):
@@ -202,14 +201,6 @@ def check_targets(
 
         for path in filter(None, pictures):
             check_name(path)
-
-
-def _check_different(targets: list[Path]) -> None:
-    """Two outputs of the same name would overwrite each other."""
-    places = [path.resolve() for path in targets]
-    twice = next((path for k, path in enumerate(targets) if places[k] in places[:k]), None)
-    if twice is not None:
-        raise InvalidFile(f"{twice}: every output must have a file of its own; two options name this one.")
 
 
 def adam_of(learning_rate: float) -> Any:

@@ -39,14 +39,19 @@ def reproduce(
     """Compute the tables and figures of the paper again."""
     from plefka.paper import plan, render, store
 
-    wanted = [_part(part) for part in parts or ["all"]]
+    wanted = parts or ["all"]
+    for name in (part for part in wanted if part not in PARTS):
+        raise InvalidInput(f"there is no part {name!r}; there are {', '.join(PARTS)}." + nearest(name, PARTS))
     if redraw:
         rows = store.read(out)
     else:
         size = plan.QUICK_SIZE if quick else plan.FULL
         chosen = plan.experiments(wanted, size if networks is None else plan.with_networks(size, networks), seed)
         check_folder(out)
-        _check_own(out)
+        if (page := out / "report.html").exists() and not (out / "rows").is_dir():  # somebody else's
+            raise InvalidFile(
+                f"{page}: already exists, and {out} has no rows of plefka reproduce. Name another folder."
+            )
         _compute(chosen, out, quick, scheduler, workers)
         rows = {experiment.name: store.read_one(out, experiment) for experiment in chosen}
     sections = render.sections(rows)
@@ -59,21 +64,6 @@ def reproduce(
     if quick_run := plan.quick_label(rows):
         print(quick_run)
     print(f"The report is in {' and '.join(map(str, paths))}.")
-
-
-def _check_own(folder: Path) -> None:
-    """A report is drawn again from its rows; one of somebody else is not ours to replace."""
-    report = folder / "report.html"
-    if report.exists() and not (folder / "rows").is_dir():
-        raise InvalidFile(
-            f"{report}: already exists, and {folder} has no rows of plefka reproduce. Name another folder."
-        )
-
-
-def _part(name: str) -> str:
-    if name not in PARTS:
-        raise InvalidInput(f"there is no part {name!r}; there are {', '.join(PARTS)}." + nearest(name, PARTS))
-    return name
 
 
 def _compute(chosen: list[Experiment], folder: Path, quick: bool, scheduler: str | None, workers: int | None) -> None:

@@ -129,7 +129,12 @@ def impute(
             names = [network.names[unit] for unit in units]
         write_table(out, names, values, table.ids)
     content |= {"network": model, "data": str(data), "filled": str(out), "method": str(chosen), **network.identity}
-    output.print_json(content) if json else _print_impute(content)
+    if json:
+        output.print_json(content)
+    else:
+        gaps = f"{content['missing']:,} in {content['rows_with_gaps']:,} rows"
+        found = [("missing", gaps), ("filled by", str(chosen)), ("written", str(out))]
+        output.print_table(("rows", f"{content['rows']:,}"), found)
     if content["not_converged"]:
         print(f"plefka: {chosen}: {content['message']}.", file=sys.stderr)
         raise typer.Exit(DID_NOT_CONVERGE)
@@ -159,12 +164,3 @@ def _filled(
         content |= {"not_converged": len(failed), "message": f"{len(failed)} rows: {failed[0]}"}
     off, on = network.values
     return values if probabilities else (off + (on - off) * values).astype(np.int8), content
-
-
-def _print_impute(content: dict[str, Any]) -> None:
-    rows = [
-        ("missing", f"{content['missing']:,} in {content['rows_with_gaps']:,} rows"),
-        ("filled by", content["method"]),
-        ("written", content["filled"]),
-    ]
-    output.print_table(("rows", f"{content['rows']:,}"), rows)

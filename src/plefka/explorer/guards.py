@@ -2,7 +2,6 @@
 
 import asyncio
 import hmac
-import ipaddress
 import logging
 import re
 import time
@@ -12,7 +11,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from plefka.explorer.responses import error_response
-from plefka.explorer.settings import LOOPBACK, Settings
+from plefka.explorer.settings import LOOPBACK, Settings, as_address
 
 access = logging.getLogger("plefka.access")
 API, STATIC = "/api/", "/static/"
@@ -73,7 +72,8 @@ class Doorkeeper:
         host, origin = headers.get("host", ""), headers.get("origin")
         if sum(len(name) + len(value) for name, value in headers.raw) > HEADER_BYTES:
             return 431, "headers_too_large", f"the headers of a request may have {HEADER_BYTES:,} bytes; got more."
-        if not self._knows(host):
+        name = _name_in(host)  # an address of numbers cannot be made to lead elsewhere
+        if name not in self.hosts and (self.settings.is_local or as_address(name) is None):
             return (
                 421, "unknown_host",
                 f"this service is not called {host[:100]!r}. Use the address that it printed when it was started, or "
@@ -86,11 +86,6 @@ class Doorkeeper:
                 "they should.",
             )  # fmt: skip
         return None
-
-    def _knows(self, host: str) -> bool:
-        """A name that it may be called by; an address of numbers cannot be made to lead elsewhere."""
-        name = _name_in(host)
-        return name in self.hosts or (not self.settings.is_local and _as_address(name) is not None)
 
 
 class TokenGuard:
@@ -136,15 +131,8 @@ def _name_in(host: str) -> str:
 
 
 def _canonical(name: str) -> str:
-    address = _as_address(name)
+    address = as_address(name)
     return name.casefold() if address is None else str(address)
-
-
-def _as_address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
-        return ipaddress.ip_address(name)
-    except ValueError:
-        return None
 
 
 def _line(scope: Scope, status: int, seconds: float) -> str:

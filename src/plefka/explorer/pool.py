@@ -45,6 +45,11 @@ class WaitingQuestion:
             return None
         return self.kind, self.asked["method"], self.seconds
 
+    def end(self, answer: Any) -> None:
+        """Answer it, unless it was answered or its client has left."""
+        if not self.answer.done():
+            self.answer.set_result(answer)
+
 
 class Pool:
     """As many workers as asked for, and a queue in front of them."""
@@ -87,8 +92,8 @@ class Pool:
 
     def _give_up(self, job: WaitingQuestion) -> None:
         """It has waited for as long as it might have taken, and no worker was free."""
-        if job in self.waiting and not job.answer.done():
-            job.answer.set_result(busy(len(self.waiting)))
+        if job in self.waiting:
+            job.end(busy(len(self.waiting)))
 
     def _queue(self, *jobs: WaitingQuestion) -> None:
         for job in jobs:
@@ -183,8 +188,7 @@ class Pool:
         else:
             self._learn(jobs, asyncio.get_running_loop().time() - start)
             for job, answer in zip(jobs, found, strict=True):
-                if not job.answer.done():
-                    job.answer.set_result(answer)
+                job.end(answer)
 
     async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Whatever waits for a process does so in a thread."""
@@ -192,11 +196,10 @@ class Pool:
 
     def _failed(self, jobs: list[WaitingQuestion], failure: Failure) -> None:
         """One question has failed; of several, each is asked again by itself, as one of them is to blame."""
-        left = [job for job in jobs if not job.answer.done()]
         if len(jobs) == 1:
-            for job in left:
-                job.answer.set_result(failure)
+            jobs[0].end(failure)
             return
+        left = [job for job in jobs if not job.answer.done()]
         for job in left:
             job.alone = True
         self._queue(*left)
@@ -205,14 +208,12 @@ class Pool:
         """Refuse what waits, let go on what runs for so many seconds at most, and end all processes."""
         self.closing = True
         for job in self.waiting:
-            if not job.answer.done():
-                job.answer.set_result(CLOSING)
+            job.end(CLOSING)
         self.something.set()
         if self.running and seconds:
             await asyncio.wait([job.answer for job in self.running], timeout=seconds)
         for job in self.running:
-            if not job.answer.done():
-                job.answer.set_result(CLOSING)
+            job.end(CLOSING)
         for process in self.processes:
             if process is not None:
                 process.end()

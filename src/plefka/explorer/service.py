@@ -138,19 +138,12 @@ def _share_of_memory(workers: int) -> int | None:
 def _cases(catalogue: Catalogue, example: Example | None) -> list[dict[str, Any]]:
     """Cases to start from: that of a bundled example, and the commonest findings of causes, of many findings first."""
     own = [] if example is None else [{"title": "The case of this example", "evidence": example.evidence}]
-    return own + [_case(catalogue, cause) for cause in _causes(catalogue)]
-
-
-def _causes(catalogue: Catalogue) -> list[int]:
-    causes = np.flatnonzero((catalogue.num_parents == 0) & (catalogue.num_children > 0))
+    causes, names = np.flatnonzero((catalogue.num_parents == 0) & (catalogue.num_children > 0)), catalogue.names
     order = np.argsort(-catalogue.num_children[causes], kind="stable")
-    chosen = causes[order[: 4 * MOST_CASES]].tolist()
-    return [cause for cause in chosen if catalogue.strongest_children(cause, 1)][:MOST_CASES]
-
-
-def _case(catalogue: Catalogue, cause: int) -> dict[str, Any]:
-    findings = catalogue.strongest_children(cause, FINDINGS)
-    return {
-        "title": f"The commonest findings of {catalogue.names[cause]}",
-        "evidence": {catalogue.names[finding]: 1 for finding in findings},
-    }
+    chosen = ((cause, catalogue.strongest_children(cause, FINDINGS)) for cause in causes[order[: 4 * MOST_CASES]])
+    others = [
+        {"title": f"The commonest findings of {names[cause]}", "evidence": {names[finding]: 1 for finding in findings}}
+        for cause, findings in chosen
+        if findings
+    ]
+    return own + others[:MOST_CASES]

@@ -59,12 +59,13 @@ class Settings:
     @property
     def is_local(self) -> bool:
         """Whether only this computer can reach it."""
-        return self.host in LOOPBACK or is_loopback(self.host)
+        address = as_address(self.host)
+        return self.host in LOOPBACK or (address is not None and address.is_loopback)
 
 
-def is_loopback(host: str) -> bool:
-    """Whether it is an address of the computer itself."""
+def as_address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """An address of numbers; None of any other name."""
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return ipaddress.ip_address(name)
     except ValueError:
-        return False
+        return None

@@ -164,21 +164,18 @@ class _ImpossibilityTest:
         return all(self(np.delete(units, k)) is False for k in range(len(units)))
 
     def _by_exact_inference(self, units: np.ndarray) -> bool | None:
-        start = time.perf_counter()
-        try:
-            return self._has_probability_zero(units)
-        finally:
-            self.seconds -= time.perf_counter() - start
-
-    def _has_probability_zero(self, units: np.ndarray) -> bool | None:
         if self.seconds < 0:
             return None
-        row, units = np.full((1, self.network.size), np.nan), np.append(units, self._always)
-        row[0, units] = self.row[units]
-        reduction = reduce(self.network, Evidence(row, batched=True))
-        if reduction.impossible[0]:
-            return True
-        ways = [planned_sum(part) for part in reduction.parts]
-        if sum(way.seconds for way in ways) > self.seconds:
-            return None
-        return any(np.isneginf(way.sums("float64")[0]).any() for way in ways)
+        start = time.perf_counter()
+        try:
+            row, units = np.full((1, self.network.size), np.nan), np.append(units, self._always)
+            row[0, units] = self.row[units]
+            reduction = reduce(self.network, Evidence(row, batched=True))
+            if reduction.impossible[0]:
+                return True
+            ways = [planned_sum(part) for part in reduction.parts]
+            if sum(way.seconds for way in ways) > self.seconds:
+                return None
+            return any(np.isneginf(way.sums("float64")[0]).any() for way in ways)
+        finally:
+            self.seconds -= time.perf_counter() - start

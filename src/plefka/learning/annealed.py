@@ -6,7 +6,7 @@ import numpy as np
 
 from plefka.exact.state_sum import MachineStateSum
 from plefka.inference.library import parse_method
-from plefka.learning.patterns import Patterns
+from plefka.learning.patterns import Patterns, leaves_independent
 from plefka.networks.evidence import Evidence
 from plefka.reduction.reduce import reduce
 from plefka.sampling.coupling_chains import PairSampler
@@ -81,8 +81,7 @@ class AnnealedScore(NamedTuple):
 
 def annealed_score(machine: "BoltzmannMachine", data: Patterns, seed: int) -> AnnealedScore:
     """ln P per row of data, or of some of its rows, each as often as it is there."""
-    hidden = len(data.latent) > 0 and not (machine.is_restricted and not data.has_gaps().any())
-    most = MOST_SAMPLED if hidden or data.has_gaps().any() else MOST_SCORED_ROWS
+    most = MOST_SCORED_ROWS if leaves_independent(machine, data) else MOST_SAMPLED
     if len(data) <= most:
         return annealed_score_of_rows(machine, data.rows(), data.counts, seed)
     places = (np.arange(most) + 0.5) / most * data.total

@@ -16,7 +16,7 @@ from plefka.errors import InvalidInput
 from plefka.learning.annealed import MOST_SCORED_ROWS, annealed_score, annealed_score_of_rows
 from plefka.learning.gradients import Gradient, Gradients, Rows
 from plefka.learning.pair_moments import outer
-from plefka.learning.patterns import Patterns
+from plefka.learning.patterns import Patterns, leaves_independent
 from plefka.learning.steps import BatchNumber
 from plefka.networks.activations import numpy_sigmoid
 from plefka.networks.evidence import Evidence
@@ -47,7 +47,7 @@ class ByChains(Gradients):
         stack, size, latent = run.network.stack or 1, run.network.size, run.data.latent
         rng = np.random.default_rng([seed, FREE])
         free = (rng.random((stack, size, run.method.chains)) < self._frequencies()[:, None]).astype(np.int8)
-        keeps = not self._settles() and stack * len(run.data) * len(latent) <= MOST_STATES
+        keeps = not leaves_independent(run.network, run.data) and stack * len(run.data) * len(latent) <= MOST_STATES
         rows = rng.integers(0, 2, (stack, len(run.data) if keeps else 0, len(latent)), np.int8)
         self.memory = free, rows, np.full(stack, np.nan)
 
@@ -58,11 +58,6 @@ class ByChains(Gradients):
             seen = data.values >= 0
             found[data.units] = (data.counts @ (data.values == 1) + 0.5) / (data.counts @ seen + 1)
         return found
-
-    def _settles(self) -> bool:
-        """Whether rows leave only independent units."""
-        machine, data = self.run.network, self.run.data
-        return self.is_complete or (machine.is_restricted and not data.has_gaps().any())
 
     def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: BatchNumber) -> Gradient:
         machine = machine.converted()

@@ -34,6 +34,7 @@ OPTIMISER_STEPS = 3  # of the optimiser; enough to tell its step size and its mo
 def fingerprint(run: "LearningRun", steps: "Steps", state: "TrainingState") -> dict:
     """A name and a value for every setting that the result depends on; `state` is the one before the first step."""
     held_out, rules = run.held_out, run.settings.rules
+    sizes = step_sizes(state, optimizer=run.optimizer, stacked=run.settings.stacked, work=0)
     return {
         "version": __version__,
         "network": repr(run.network),
@@ -42,7 +43,7 @@ def fingerprint(run: "LearningRun", steps: "Steps", state: "TrainingState") -> d
         "rows": digest(run.data.identity),
         "validation": None if held_out is None else digest(held_out.identity),
         "optimizer": str(jax.tree.structure(state.optimizer)),
-        "optimizer's steps": step_sizes(run.optimizer, state, stacked=run.settings.stacked),
+        "optimizer's steps": " ".join(f"{size:.6g}" for size in sizes),
         "batch_size": int(run.batch_size),
         "seed": run.seed,
         "l1": run.settings.l1,
@@ -61,12 +62,8 @@ def digest(tree: Any) -> str:
     return found.hexdigest()
 
 
-def step_sizes(optimizer: Any, state: "TrainingState", *, stacked: bool) -> str:
-    """How far the optimiser moves on a constant gradient: its structure does not show its step size."""
-    return " ".join(f"{size:.6g}" for size in _step_sizes(state, optimizer=optimizer, stacked=stacked, work=0))
-
-
 def _sizes_of_steps(state: "TrainingState", *, optimizer: Any, stacked: bool) -> Any:
+    """How far the optimiser moves on a constant gradient: its structure does not show its step size."""
     free, optimizer_state = state
     gradient = jax.tree.map(lambda p: 0.01 * jnp.cos(jnp.arange(p.size, dtype=p.dtype)).reshape(p.shape), free)
     update = jax.vmap(optimizer.update) if stacked else optimizer.update
@@ -78,7 +75,7 @@ def _sizes_of_steps(state: "TrainingState", *, optimizer: Any, stacked: bool) ->
     return jnp.stack(found)
 
 
-_step_sizes = Program(_sizes_of_steps)
+step_sizes = Program(_sizes_of_steps)
 
 
 class Checkpoint:
@@ -99,9 +96,15 @@ class Checkpoint:
         self.last_save = time.monotonic()
         with self.devices.together():
             if self.devices.is_first:
-                _check_folder(self.path)
+                if not self.path.parent.is_dir():
+                    raise InvalidFile(
+                        f"checkpoint {str(self.path)!r}: the folder {str(self.path.parent)!r} does not exist. Create "
+                        "it, or name another."
+                    )
                 self._claim.enter_context(only_run(self.path))
-            found = _content_of(self.path) if self.devices.is_first else b""
+            with errors_name_file(self.path):
+                there = self.devices.is_first and self.path.exists()
+                found = THERE + self.path.read_bytes() if there else b""
             if not found:
                 self.save(state, {name: [] for name in columns})
         found = self.devices.from_first(found)
@@ -117,19 +120,6 @@ class Checkpoint:
     def close(self) -> None:
         """Let others have the file."""
         self._claim.close()
-
-
-def _check_folder(path: Path) -> None:
-    if not path.parent.is_dir():
-        raise InvalidFile(
-            f"checkpoint {str(path)!r}: the folder {str(path.parent)!r} does not exist. Create it, or name another."
-        )
-
-
-def _content_of(path: Path) -> bytes:
-    """THERE and what the file holds, or nothing where there is no file."""
-    with errors_name_file(path):
-        return THERE + path.read_bytes() if path.exists() else b""
 
 
 def save(path: Path, fingerprint: dict, state: Any, history: dict[str, list]) -> None:

@@ -54,26 +54,23 @@ class Loop:
     def learn(self) -> Fitted:
         """All epochs that are left."""
         with closing(self.checkpoint):
-            return self._learn()
-
-    def _learn(self) -> Fitted:
-        self._resume()
-        stopped = self._reason_to_stop()
-        epochs = range(len(self.history["epoch"]), self.run.epochs)
-        try:
-            with interruptible() as check:
-                for epoch in progress(epochs, self._label, self.verbose):
-                    if stopped is not None:
-                        break
-                    self._check_requests_to_stop(self._epoch(epoch, check), check)
-                    stopped = self._reason_to_stop()
-                    self._save(force=False)
-        except KeyboardInterrupt:
-            stopped = Stopped.INTERRUPTED
-        except ProcessLost as error:
-            raise ProcessLost(f"{error} {self._rescued()}") from error
-        self._save()
-        return self._fitted(stopped or Stopped.EPOCHS)
+            self._resume()
+            stopped = self._reason_to_stop()
+            epochs = range(len(self.history["epoch"]), self.run.epochs)
+            try:
+                with interruptible() as check:
+                    for epoch in progress(epochs, self._label, self.verbose):
+                        if stopped is not None:
+                            break
+                        self._check_requests_to_stop(self._epoch(epoch, check), check)
+                        stopped = self._reason_to_stop()
+                        self._save(force=False)
+            except KeyboardInterrupt:
+                stopped = Stopped.INTERRUPTED
+            except ProcessLost as error:
+                raise ProcessLost(f"{error} {self._rescued()}") from error
+            self._save()
+            return self._fitted(stopped or Stopped.EPOCHS)
 
     def _check_requests_to_stop(self, entry: dict, check: Callable[[], None]) -> None:
         """What the callback and Ctrl-C say, here or in another process."""
@@ -97,7 +94,14 @@ class Loop:
         self._batches(epoch, check)
         training = self._training()
         state, last_usable, alive = self._usable(self.begun.state, training["objective"])
-        entry = {"epoch": epoch + 1, **training, **self._evaluation(state, training["objective"], epoch)}
+        network, held_out = self.steps.network(state.free), self.run.held_out
+        entry = {
+            "epoch": epoch + 1,
+            **training,
+            "objective": self.steps.objective(network, training["objective"], epoch),
+            "log_likelihood": self.steps.exact(network),
+            "validation": np.full(self.stack, np.nan) if held_out is None else self.steps.validation(network, held_out),
+        }
         entry["seconds"] = time.monotonic() - self.start + self.earlier_seconds
         with uninterrupted():
             self.state, self.last_usable, self.alive = state, last_usable, alive
@@ -138,15 +142,6 @@ class Loop:
         alive = self.alive & usable & _finite(state.free, self.stack)
         stay = _choose(usable | ~self.alive, self.state, self.last_usable)
         return _choose(alive, state, stay), _choose(alive, self.state, self.last_usable), alive
-
-    def _evaluation(self, state: TrainingState, during: Any, epoch: int) -> dict:
-        """The exact log-likelihood and the estimates at the end of an epoch."""
-        network, held_out = self.steps.network(state.free), self.run.held_out
-        return {
-            "objective": self.steps.objective(network, during, epoch),
-            "log_likelihood": self.steps.exact(network),
-            "validation": np.full(self.stack, np.nan) if held_out is None else self.steps.validation(network, held_out),
-        }
 
     # ---- stopping ----------------------------------------------------------------------------------------------------
 
@@ -195,7 +190,7 @@ class Loop:
     # ---- checkpoints -------------------------------------------------------------------------------------------------
 
     def _everything(self) -> tuple:
-        return self.state, self.last_usable, self.alive, self.steps.memory, self.best, self.begun
+        return self.state, self.last_usable, self.alive, self.steps.keeper.memory, self.best, self.begun
 
     def _save(self, *, force: bool = True) -> None:
         self.checkpoint.save(self._everything(), self.history, force=force)
@@ -214,7 +209,7 @@ class Loop:
         )
         if resumed is None:
             return
-        (self.state, self.last_usable, self.alive, self.steps.memory, self.best, begun), self.history = resumed
+        (self.state, self.last_usable, self.alive, self.steps.keeper.memory, self.best, begun), self.history = resumed
         self.begun = PartialEpoch(*begun)
         done = len(self.history["epoch"])
         if done > run.epochs:

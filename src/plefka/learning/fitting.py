@@ -126,8 +126,10 @@ def fit(
     found = Devices(devices)
     with found.together():
         _check_counts(epochs=epochs, patience=patience, **({} if batch_size is None else {"batch_size": batch_size}))
-        _check_sizes(l1=(l1, 0), l2=(l2, 0), tol=(TOL if tol is None else tol, 1e-12))
-        _check_sizes(checkpoint_every=(checkpoint_every, 0))
+        least_of = {"l1": (l1, 0), "l2": (l2, 0), "tol": (TOL if tol is None else tol, 1e-12)}
+        for name, (value, least) in {**least_of, "checkpoint_every": (checkpoint_every, 0)}.items():
+            if not least <= value < np.inf:
+                raise InvalidInput(f"{name} must be a number of {least} or more; got {value!r}.")
         kind = _kind(network)
         if method is not None:
             kind.check(network, parse_method(method))
@@ -185,12 +187,6 @@ def _check_counts(**counts: Any) -> None:
     for name, value in counts.items():
         if not isinstance(value, int | np.integer) or value < 1:
             raise InvalidInput(f"{name} must be a whole number of 1 or more; got {value!r}.")
-
-
-def _check_sizes(**sizes: tuple[float, float]) -> None:
-    for name, (value, least) in sizes.items():
-        if not least <= value < np.inf:
-            raise InvalidInput(f"{name} must be a number of {least} or more; got {value!r}.")
 
 
 def learning_method(method: str | Method | None, activation: str | Activation | Callable) -> Method:

@@ -88,7 +88,8 @@ def solve_rows(settings: StepSettings, parameters: Any, rows: Any, theta: Any) -
     functional = settings.functional
     question = _opened(settings, question)
     frozen = jax.lax.stop_gradient(question)
-    theta, status = found.theta.astype(theta.dtype), _status(found)
+    falling = (found.status == OUT_OF_STEPS) & (found.G < LOWEST)  # to what no probability allows, as steps ran out
+    theta, status = found.theta.astype(theta.dtype), jnp.where(falling, DIVERGED, found.status)
     u = predict_traced(frozen, question.means(theta), functional.chance)  # barren units too, for weights of 0
     u = jnp.where(usable(status), u, 0.0)  # 0 times a slope that is no number would be no number
     G = functional.energy(question, u) + jnp.where(question.free, negative_entropy(u), 0.0).sum(0) - constant
@@ -134,12 +135,6 @@ def _descended(settings: StepSettings, question: Question, search: Search) -> Se
     slow = jnp.argsort(search.status != RUNNING)[:few]
     some = _descended(settings, question.take(slow), jax.tree.map(lambda z: z[..., slow], search))
     return jax.tree.map(lambda every, some: every.at[..., slow].set(some), search, some)
-
-
-def _status(found: Minimum) -> Any:
-    """The status, where a row on its way to what no probability allows has diverged, though steps ran out first."""
-    falling = (found.status == OUT_OF_STEPS) & (found.G < LOWEST)
-    return jnp.where(falling, DIVERGED, found.status)
 
 
 def usable(status: Any) -> Any:

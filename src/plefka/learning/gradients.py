@@ -18,10 +18,9 @@ from plefka.inference.free_machine import log_partition_of_free
 from plefka.inference.infer import infer
 from plefka.inference.library import parse_method
 from plefka.learning.annealed import annealed_score, independent
-from plefka.learning.pair_moments import MOST_PAIRED, Moments, beyond_second_order, check, moments, outer
-from plefka.learning.patterns import Patterns, complete
+from plefka.learning.pair_moments import MOST_PAIRED, Moments, beyond_second_order, moments, outer
+from plefka.learning.patterns import Patterns, complete, leaves_independent
 from plefka.learning.steps import BatchNumber, max_steps
-from plefka.methods.for_learning import ForLearning
 from plefka.methods.method import Method
 from plefka.networks.activations import numpy_sigmoid
 from plefka.networks.couplings import below_diagonal
@@ -80,8 +79,9 @@ class Gradients(ABC):
     def exact(self, machine: "BoltzmannMachine") -> float:
         """ln P per row where that is quickly summed: nothing is hidden, or only units that are then independent."""
         data = self.run.data
-        settled = self.is_complete or (machine.is_restricted and not data.has_gaps().any())
-        if not settled or not isinstance(data, Patterns) or exact_seconds(machine) > STEP_SECONDS:
+        if not isinstance(data, Patterns) or not leaves_independent(machine, data):
+            return np.nan
+        if exact_seconds(machine) > STEP_SECONDS:
             return np.nan
         if self.is_complete:
             clamped = self.clamped(machine, (np.arange(len(data)), data.rows(), data.counts)).log_partition
@@ -213,22 +213,9 @@ class ByNeighbours(Gradients):
 
 def default_method(machine: "BoltzmannMachine", data: Any) -> Method:
     """Exact where sums over states are quick; else linear response where nothing is hidden, and chains where it is."""
-    rows_need_no_solver = complete(data) or (machine.is_restricted and not data.has_gaps().any())
-    if rows_need_no_solver and exact_seconds(all_coupled(machine)) <= STEP_SECONDS:
-        return parse_method("exact")
+    if leaves_independent(machine, data):
+        # with a weight of 1 for every coupling: a sum leaves out those of 0, and would look cheaper than it becomes
+        ones = below_diagonal(machine.storage.map_weights(lambda w: np.ones(np.shape(w))))
+        if exact_seconds(machine.with_parameters((ones.parameters, machine.bias))) <= STEP_SECONDS:
+            return parse_method("exact")
     return parse_method("G2" if complete(data) and machine.size <= MOST_PAIRED else "persistent")
-
-
-def all_coupled(machine: "BoltzmannMachine") -> "BoltzmannMachine":
-    """The machine with a weight of 1 for every coupling that may be learned.
-
-    A sum over states leaves out couplings that are 0, and would look cheaper than it becomes while learning.
-    """
-    ones = below_diagonal(machine.storage.map_weights(lambda w: np.ones(np.shape(w))))
-    return machine.with_parameters((ones.parameters, machine.bias))
-
-
-def check_method(method: Method) -> None:
-    """Refuse a method that a machine cannot be learned by."""
-    if not isinstance(method, ForLearning):
-        check(method)

@@ -22,22 +22,14 @@ LIKELIHOOD_WORK = 2**25  # multiply-adds of what is computed after every epoch
 LEAST = -1e300  # for ln 0
 
 
-def applies(network: "BeliefNetwork", patterns: Patterns) -> bool:
-    """Whether the units that are observed anywhere have no children, and the others are few."""
-    return len(patterns.latent) <= MOST_LATENT and not np.any(network.storage.num_children()[patterns.units])
-
-
-def work(network: "BeliefNetwork", patterns: Patterns) -> int:
-    """Multiply-adds of the whole sum."""
-    per_state = network.num_edges + len(patterns) * len(patterns.units)
-    return 2 ** len(patterns.latent) * per_state * (network.stack or 1)
-
-
-def affordable(network: "BeliefNetwork", data: Data) -> Patterns | None:
-    """The patterns whose sum is short enough to be computed after every epoch of learning."""
-    if not isinstance(data, Patterns) or not applies(network, data):
+def affordable(network: "BeliefNetwork", data: Data, most: int = LIKELIHOOD_WORK) -> Patterns | None:
+    """The patterns, if what is observed anywhere has no children, and the sum takes so many multiply-adds at most."""
+    if not isinstance(data, Patterns) or len(data.latent) > MOST_LATENT:
         return None
-    return data if work(network, data) <= LIKELIHOOD_WORK else None
+    if np.any(network.storage.num_children()[data.units]):
+        return None
+    per_state = network.num_edges + len(data) * len(data.units)
+    return data if 2 ** len(data.latent) * per_state * (network.stack or 1) <= most else None
 
 
 def exact(network: "BeliefNetwork", patterns: Patterns) -> np.ndarray:

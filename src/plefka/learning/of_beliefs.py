@@ -107,19 +107,19 @@ class Starts:
         self.latent, self.stack = data.latent, stack
         shape = (*stack, len(data), len(self.latent))
         self.kept = bool(np.prod(shape) <= MOST_STARTS)
-        self.theta = np.zeros(shape if self.kept else (*stack, 0, len(self.latent)), STORED)
+        self.memory = np.zeros(shape if self.kept else (*stack, 0, len(self.latent)), STORED)
 
     def read(self, index: np.ndarray, width: int) -> np.ndarray:
         theta = np.zeros((*self.stack, len(index), width))
         if self.kept:
-            theta[..., self.latent] = self.theta[..., index, :]
+            theta[..., self.latent] = self.memory[..., index, :]
         return theta
 
     def write(self, index: np.ndarray, theta: np.ndarray) -> None:
         """The solutions of some rows; `theta` may have more of them, which only filled up the batch."""
         if self.kept:
             found = theta.astype(STORED)[..., : len(index), :][..., self.latent]
-            self.theta[..., index, :] = np.where(np.isfinite(found), found, 0.0)
+            self.memory[..., index, :] = np.where(np.isfinite(found), found, 0.0)
 
 
 class BeliefSteps(Steps):
@@ -127,17 +127,9 @@ class BeliefSteps(Steps):
 
     def __init__(self, run: "LearningRun"):
         super().__init__(run)
-        self.starts = Starts(run.data, self.stack)
+        self.keeper = Starts(run.data, self.stack)
         self.num_searched = run.data.num_searched(run.network.layers)
         self.summed = likelihood.affordable(run.network, run.data)
-
-    @property
-    def memory(self) -> Any:
-        return self.starts.theta
-
-    @memory.setter
-    def memory(self, found: Any) -> None:
-        self.starts.theta = found
 
     def take(
         self, state: TrainingState, piece: Piece, when: BatchNumber, *, stop: bool
@@ -149,10 +141,10 @@ class BeliefSteps(Steps):
         state, outcome = step(
             state, run.settings, run.network.parameters,
             devices.placed(batch, places, stacked=bool(self.stack), stop=stop),
-            optimizer=run.optimizer, mesh=devices.mesh, keep=self.starts.kept or devices.mesh is None,
+            optimizer=run.optimizer, mesh=devices.mesh, keep=self.keeper.kept or devices.mesh is None,
             work=self._work(when.epoch),
         )  # fmt: skip
-        self.starts.write(piece.numbers[: np.count_nonzero(piece.counts > 0)], outcome.theta)
+        self.keeper.write(piece.numbers[: np.count_nonzero(piece.counts > 0)], outcome.theta)
         return state, outcome
 
     def _starts(self, numbers: np.ndarray, places: int, when: BatchNumber) -> np.ndarray:
@@ -162,7 +154,7 @@ class BeliefSteps(Steps):
         of every epoch draws anew from the method's seed.
         """
         method, width = self.run.method, self.num_searched
-        last = self.starts.read(numbers, width)[..., None, :, :]
+        last = self.keeper.read(numbers, width)[..., None, :, :]
         if not method.restarts:
             return last
         generator = np.random.default_rng([method.seed or 0, *when])  # of the batch, whichever run comes to it
@@ -200,10 +192,8 @@ class BeliefSteps(Steps):
         """The mean estimate per row by `infer`, of a stack one for each network."""
         run = self.run
         method = replace(run.method, tol=run.settings.tol, max_steps=max_steps(run.method, VALIDATION_STEPS))
-        if network.stack is None:
-            return np.array(_mean_estimate(network, method, held_out, run.devices))
-        networks = (network.take(k) for k in range(network.stack))
-        return np.array([_mean_estimate(each, method, held_out, run.devices) for each in networks])
+        found = [_mean_estimate(each, method, held_out, run.devices) for each in self.each(network)]
+        return np.reshape(found, self.stack)
 
 
 def _mean_estimate(network: "BeliefNetwork", method: MeanField, patterns: Patterns, devices: Devices) -> float:

@@ -14,7 +14,8 @@ import numpy as np
 from plefka.learning.chains import ByChains
 from plefka.learning.checkpoint import digest
 from plefka.learning.gradient_step import Outcome, TrainingState
-from plefka.learning.gradients import ByMoments, ByNeighbours, Gradient, Gradients, check_method, default_method
+from plefka.learning.gradients import ByMoments, ByNeighbours, Gradient, Gradients, default_method
+from plefka.learning.pair_moments import check as check_moments
 from plefka.learning.parameters import Parametrisation, adam, slowing_adam, slowing_descent
 from plefka.learning.patterns import Data, Patterns, Piece, complete
 from plefka.learning.steps import BatchNumber, Steps
@@ -42,7 +43,8 @@ class MachineSettings(eqx.Module):
 
 def check(machine: "BoltzmannMachine", method: Method) -> None:
     """Refuse a method that a machine cannot be learned by."""
-    check_method(method)
+    if not isinstance(method, ForLearning):
+        check_moments(method)
 
 
 def default(machine: "BoltzmannMachine", data: Data) -> Method:
@@ -81,21 +83,14 @@ class MachineSteps(Steps):
 
     def __init__(self, run: "LearningRun"):
         super().__init__(run)
-        self.gradients = gradients_of(run)
-
-    @property
-    def memory(self) -> Any:
-        return self.gradients.memory
-
-    @memory.setter
-    def memory(self, found: Any) -> None:
-        self.gradients.memory = found
+        kinds: dict[Any, type[Gradients]] = {Persistent: ByChains, PseudoLikelihood: ByNeighbours}
+        self.keeper = self.gradients = kinds.get(type(run.method), ByMoments)(run)
 
     def take(
         self, state: TrainingState, piece: Piece, when: BatchNumber, *, stop: bool
     ) -> tuple[TrainingState, Outcome]:
         numbers, rows, counts = self.own_rows(piece)
-        machines = self.machines(state.free)
+        machines = self.each(self.network(state.free))
         found = [self.gradients.of(k, machine, (numbers, rows, counts), when) for k, machine in enumerate(machines)]
         found, stopped = self._of_all_processes(found, stop)
         slopes = [in_own_values(machine, each) for machine, each in zip(machines, found, strict=True)]
@@ -107,11 +102,6 @@ class MachineSteps(Steps):
         )
         likelihood, counted, converged = (np.reshape([each[k] for each in found], self.stack) for k in range(3))
         return state, Outcome(likelihood, counted, converged, None, stopped)
-
-    def machines(self, free: Any) -> "list[BoltzmannMachine]":
-        """One after another."""
-        machine = self.network(free)
-        return [machine.take(k) for k in range(machine.stack)] if self.stack else [machine]
 
     def _of_all_processes(self, own: list[Gradient], stop: bool) -> tuple[list[Gradient], int]:
         """The sums over the rows of all processes, and how many of these were asked to stop."""
@@ -144,13 +134,12 @@ class MachineSteps(Steps):
         return Accuracy.EXACT if self.gradients.exact_steps == {True} else Accuracy.ESTIMATE
 
     def doubts(self, network: Any, objective: Any) -> list[str]:
-        machines = [network.take(k) for k in range(network.stack)] if self.stack else [network]
-        found = [self.gradients.doubt(m, value) for m, value in zip(machines, np.atleast_1d(objective), strict=True)]
+        values = zip(self.each(network), np.atleast_1d(objective), strict=True)
+        found = [self.gradients.doubt(machine, value) for machine, value in values]
         return list(dict.fromkeys(sentence for sentence in found if sentence))
 
     def _of_each(self, network: Any, function: Callable[[int, "BoltzmannMachine"], float]) -> Any:
-        machines = [network.take(k) for k in range(network.stack)] if self.stack else [network]
-        return np.array([function(number, machine) for number, machine in enumerate(machines)]).reshape(self.stack)
+        return np.reshape([function(*machine) for machine in enumerate(self.each(network))], self.stack)
 
 
 def in_own_values(machine: "BoltzmannMachine", gradient: Gradient) -> tuple[Any, np.ndarray]:
@@ -178,9 +167,3 @@ def _moved(state: TrainingState, settings: MachineSettings, start: Any, slope: A
 
 moved = Program(_moved)
 steps = MachineSteps
-
-
-def gradients_of(run: "LearningRun") -> Gradients:
-    """Those of the method of a run."""
-    kinds = {Persistent: ByChains, PseudoLikelihood: ByNeighbours}
-    return kinds.get(type(run.method), ByMoments)(run)

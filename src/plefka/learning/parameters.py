@@ -81,9 +81,9 @@ def parametrisation(network: Any, masks: Any, frozen: Any, shared: Any) -> Param
     one = _of_one_network(network)
     moves = _edges(network, one)
     if masks is not None:
-        moves = (_both(np.logical_and, moves[0], _like(one[0], masks, "masks")), moves[1])
+        moves = (jax.tree.map(np.logical_and, moves[0], _like(one[0], masks, "masks")), moves[1])
     if frozen is not None:
-        moves = _both(lambda m, f: m & ~f, moves, _frozen(one, frozen))
+        moves = jax.tree.map(lambda m, f: m & ~f, moves, _frozen(one, frozen))
     groups = jax.tree.map(lambda p: np.zeros(np.shape(p), int), one)
     if shared is not None:
         groups = jax.tree.map(lambda g: np.asarray(g, int), _like(one, shared, "shared"))
@@ -92,7 +92,15 @@ def parametrisation(network: Any, masks: Any, frozen: Any, shared: Any) -> Param
     num_groups = max(int(np.max(g, initial=0)) for g in jax.tree.leaves(groups))
     zeros_are_absent = network.layers is None and network.is_normalised
     found = Parametrisation(jax.tree.map(np.asarray, moves), groups, low == 0.0, num_groups, zeros_are_absent)
-    _check(network, found)
+    parameters = jax.tree.map(np.asarray, network.parameters)
+    moving = list(zip(jax.tree.leaves(found.moves_in(parameters)), jax.tree.leaves(parameters), strict=True))
+    if not any(np.any(m) for m, _ in moving):
+        raise InvalidInput(f"there is nothing to learn: {NOTHING_MOVES[found.positive]}")
+    if found.positive and any(np.any(p[m] < 0) for m, p in moving):
+        raise InvalidNetwork(
+            f"weights and leaks of {network.activation.name} units must not be negative where they are learned; "
+            "freeze inhibiting edges, or start from non-negative weights."
+        )
     return found
 
 
@@ -102,19 +110,7 @@ def masked(network: Any, masks: Any) -> Any:
         return network
     weights, bias = network.parameters
     kept = _like(_of_one_network(network)[0], masks, "masks")
-    return network.with_parameters((_both(lambda w, keep: np.where(keep, w, 0.0), weights, kept), bias))
-
-
-def _check(network: Any, rules: Parametrisation) -> None:
-    parameters = jax.tree.map(np.asarray, network.parameters)
-    moving = list(zip(jax.tree.leaves(rules.moves_in(parameters)), jax.tree.leaves(parameters), strict=True))
-    if not any(np.any(m) for m, _ in moving):
-        raise InvalidInput(f"there is nothing to learn: {NOTHING_MOVES[rules.positive]}")
-    if rules.positive and any(np.any(p[m] < 0) for m, p in moving):
-        raise InvalidNetwork(
-            f"weights and leaks of {network.activation.name} units must not be negative where they are learned; "
-            "freeze inhibiting edges, or start from non-negative weights."
-        )
+    return network.with_parameters((jax.tree.map(lambda w, keep: np.where(keep, w, 0.0), weights, kept), bias))
 
 
 def _of_one_network(network: Any) -> Any:
@@ -130,10 +126,6 @@ def _edges(network: Any, one: Any) -> Any:
         there = (W != 0).any(0) if W.ndim == 3 else W != 0
         return jax.tree.map(lambda p: there, one[0]), everything[1]
     return everything
-
-
-def _both(function, a, b):
-    return jax.tree.map(lambda x, y: np.asarray(function(x, y)), a, b)
 
 
 def _frozen(one: Any, frozen: Any) -> Any:

@@ -115,7 +115,10 @@ def as_patterns(
     """
     table = as_table(network, rows, what, id_columns)
     numbers = (0, 1) if isinstance(rows, NumberTable) or is_table(rows) else network.values
-    units = _units(network, table)
+    names, shape = table.names, table.values.shape
+    units = (
+        _units_by_position(network, shape, str(table.path)) if names is None else units_of(network, names, len(names))
+    )
     return patterns_of(network, table.values, units, weights, what, every_column=every_column, numbers=numbers)
 
 
@@ -151,13 +154,6 @@ def patterns_of(
         raise InvalidInput(f"{what} must observe something; every entry is nan.")
     values, counts, which = _merged(np.ascontiguousarray(values[:, seen]), weights)
     return Patterns(values, counts, units[seen], network.size, which)
-
-
-def _units(network: Any, table: NumberTable) -> np.ndarray:
-    """The unit of every column."""
-    if table.names is None:
-        return _units_by_position(network, table.values.shape, str(table.path))
-    return units_of(network, table.names, len(table.names))
 
 
 def _units_by_position(network: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
@@ -216,12 +212,18 @@ def batches(
     filled = batch_places(size, len(order), multiple)
     if size < len(order):
         order = np.random.default_rng([seed or 0, epoch]).permutation(len(patterns))
-    return [_filled(patterns, order[first : first + size], filled) for first in range(0, len(order), size)]
+    parts = (order[first : first + size] for first in range(0, len(order), size))
+    return [(filled_up(part, filled), np.r_[patterns.counts[part], np.zeros(filled - len(part))]) for part in parts]
 
 
 def complete(data: Data) -> bool:
     """Whether every row observes every unit."""
     return not len(data.latent) and not data.has_gaps().any()
+
+
+def leaves_independent(machine: Any, data: Data) -> bool:
+    """Whether rows leave nothing hidden in a Boltzmann machine, or only units that are then independent."""
+    return not data.has_gaps().any() and (machine.is_restricted or not len(data.latent))
 
 
 def batch_places(size: int, count: int, multiple: int) -> int:
@@ -232,10 +234,6 @@ def batch_places(size: int, count: int, multiple: int) -> int:
 def filled_size(count: int) -> int:
     """The next of 6, 8, 12, 16, 24, 32, ...: data sets of similar sizes share a compiled program."""
     return rung(max(count, 6), MANY_ROWS)
-
-
-def _filled(patterns: Patterns, index: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    return filled_up(index, size), np.r_[patterns.counts[index], np.zeros(size - len(index))]
 
 
 def filled_up(index: np.ndarray, size: int) -> np.ndarray:

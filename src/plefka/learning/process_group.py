@@ -44,7 +44,13 @@ def join_processes(coordinator: str, processes: int, process: int, *, timeout: f
     plefka.errors.InvalidInput: process must be the number of this process, from 0 to 3 where there are 4; got 4.
     """
     address = _address(coordinator)
-    _check_numbers(processes, process)
+    if processes < 1:
+        raise InvalidInput(f"processes must be a whole number of 1 or more; got {processes}.")
+    if not 0 <= process < processes:
+        raise InvalidInput(
+            f"process must be the number of this process, from 0 to {processes - 1} where there are {processes}; "
+            f"got {process}."
+        )
     deadline = time.monotonic() + timeout
     meet = _gather if process == 0 else _report
     meet(address, coordinator, processes, process, deadline)
@@ -72,16 +78,6 @@ def _address(coordinator: str) -> tuple[str, int]:
             "Write 10.0.0.1:12345, say."
         )
     return host.strip("[]"), int(port)
-
-
-def _check_numbers(processes: int, process: int) -> None:
-    if processes < 1:
-        raise InvalidInput(f"processes must be a whole number of 1 or more; got {processes}.")
-    if not 0 <= process < processes:
-        raise InvalidInput(
-            f"process must be the number of this process, from 0 to {processes - 1} where there are {processes}; "
-            f"got {process}."
-        )
 
 
 # ---- the first process -----------------------------------------------------------------------------------------------

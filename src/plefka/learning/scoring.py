@@ -8,7 +8,7 @@ import numpy as np
 from plefka.errors import InvalidInput
 from plefka.inference.infer import infer
 from plefka.learning import likelihood
-from plefka.learning.annealed import LogPartitions, exact_sums, log_partitions
+from plefka.learning.annealed import exact_sums, log_partitions
 from plefka.learning.fitting import learning_method
 from plefka.learning.patterns import MISSING, Patterns, as_patterns, as_table
 from plefka.mean_field.schemes import MeanField
@@ -141,17 +141,18 @@ def score_table(
     if network.hierarchy is not None:  # what follows from other observations of a row is not counted
         rows = network.hierarchy.most_telling(patterns.rows(), network.names)[:, patterns.units]
         patterns = replace(patterns, values=np.where(np.isnan(rows), MISSING, rows).astype(np.int8))
-    if isinstance(network, BeliefNetwork):
-        found = score_patterns(network, patterns, method, seed, num_samples, exact=exact)
-    else:
-        _check_sampling(seed, num_samples)
-        found = _score_machine(network, patterns, method, seed, num_samples, exact=exact)
+    if seed is not None:
+        as_seed(seed)
+    if not isinstance(num_samples, int | np.integer) or num_samples < 2:
+        raise InvalidInput(f"num_samples must be a whole number of 2 or more; got {num_samples!r}.")
+    score_rows: Any = score_patterns if isinstance(network, BeliefNetwork) else _score_machine
+    found = score_rows(network, patterns, method, seed, num_samples, exact=exact)
     return replace(found, ids=table.ids if isinstance(table, NumberTable) else {})
 
 
 def _reason(network: BeliefNetwork, patterns: Patterns) -> str:
     """Why rows are scored by importance sampling."""
-    if likelihood.applies(network, patterns) and likelihood.work(network, patterns) <= AFFORDABLE:
+    if likelihood.affordable(network, patterns, AFFORDABLE):
         return "exact=False was given"
     if network.storage.num_children()[patterns.units].any():
         return "observed units have children, and score sums over the units above observed ones only"
@@ -162,44 +163,27 @@ def score_patterns(
     network: BeliefNetwork, patterns: Patterns, method: str | Method | None, seed: int | None, num_samples: int,
     *, exact: bool | None = None,
 ) -> Score:  # fmt: skip
-    """ln P of rows under a Boltzmann machine: ln Z with every row clamped, less that of the free machine."""
-    chosen = _scheme(network, method)
-    _check_sampling(seed, num_samples)
-    possible = likelihood.applies(network, patterns) and likelihood.work(network, patterns) <= AFFORDABLE
+    """ln P of rows under a belief network: summed over its latent units, or by importance sampling."""
+    chosen = learning_method(method, network.activation)
+    if not isinstance(chosen, MeanField):  # where the sum is exact too: a slip should not depend on the data
+        raise InvalidInput(f"importance sampling draws from the solution of a scheme such as G12; got {chosen}.")
+    chosen.check(network)
+    possible = likelihood.affordable(network, patterns, AFFORDABLE)
     if exact is True and not possible:
         raise InvalidInput(
             f"exact=True does not apply, because {_reason(network, patterns)}. "
             "Leave exact out and pass a seed for importance sampling."
         )
     if possible and exact is not False:
-        return _exact(network, patterns)
+        with precision("float64"):
+            found = likelihood.exact(network, patterns)[patterns.which]
+        sure = accuracies(np.ones(len(found), bool))
+        return Score(found, np.zeros(len(found)), sure, None, None, None, patterns.which)
     if seed is None:
         raise InvalidInput(
             f"importance sampling needs a seed; add seed=0. It is used because {_reason(network, patterns)}."
         )
     return _sampled(network, patterns, chosen, as_seed(seed), num_samples)
-
-
-def _scheme(network: BeliefNetwork, method: str | Method | None) -> MeanField:
-    """The scheme to sample from, checked where the sum is exact too: a slip should not depend on the data."""
-    chosen = learning_method(method, network.activation)
-    if not isinstance(chosen, MeanField):
-        raise InvalidInput(f"importance sampling draws from the solution of a scheme such as G12; got {chosen}.")
-    chosen.check(network)
-    return chosen
-
-
-def _check_sampling(seed: int | None, num_samples: int) -> None:
-    if seed is not None:
-        as_seed(seed)
-    if not isinstance(num_samples, int | np.integer) or num_samples < 2:
-        raise InvalidInput(f"num_samples must be a whole number of 2 or more; got {num_samples!r}.")
-
-
-def _exact(network: BeliefNetwork, patterns: Patterns) -> Score:
-    with precision("float64"):
-        found = likelihood.exact(network, patterns)[patterns.which]
-    return Score(found, np.zeros(len(found)), accuracies(np.ones(len(found), bool)), None, None, None, patterns.which)
 
 
 def _sampled(network: BeliefNetwork, patterns: Patterns, method: MeanField, seed: int, num_samples: int) -> Score:
@@ -209,10 +193,9 @@ def _sampled(network: BeliefNetwork, patterns: Patterns, method: MeanField, seed
         _sampled_chunk(network, patterns.rows(index), method, seed, number, num_samples)
         for number, index in progress(list(enumerate(pieces)), "sampling")
     ]
-    joined = [np.concatenate(part)[patterns.which] for part in zip(*parts, strict=True)]
+    joined = (np.concatenate(part)[patterns.which] for part in zip(*parts, strict=True))
     value, error, effective, bound, exact = joined
-    if exact.all():
-        return Score(value, error, accuracies(exact), None, None, method, patterns.which)
+    bound, effective = (None, None) if exact.all() else (bound, effective)
     return Score(value, error, accuracies(exact), bound, effective, method, patterns.which)
 
 
@@ -257,32 +240,24 @@ def _score_machine(
         raise InvalidInput(f"the score of a Boltzmann machine takes no method; got {method}. Leave it out.")
     questions = np.full((1, machine.size), np.nan), patterns.rows()
     sums = [exact_sums(machine, rows, 0.0 if exact is False else EXACT_SECONDS) for rows in questions]
-    if any(each is None for each in sums):
-        _check_seed(seed, exact)
-    free, clamped = (
-        found or log_partitions(machine, rows, (as_seed(seed), number), num_runs, TEMPERATURES, seconds=0.0)
-        for number, (rows, found) in enumerate(zip(questions, sums, strict=True))
-    )
-    return _scored(free, clamped, patterns.which)
-
-
-def _check_seed(seed: int | None, exact: bool | None) -> None:
-    if exact is True:
+    sampled = any(each is None for each in sums)
+    if sampled and exact is True:
         raise InvalidInput(
             "exact=True does not apply, because the states of this machine are too many to sum over. Leave exact out "
             "and pass a seed for annealed importance sampling."
         )
-    if seed is None:
+    if sampled and seed is None:
         raise InvalidInput(
             "annealed importance sampling needs a seed; add seed=0. It is used because the states of this machine are "
             "too many to sum over, or exact=False was given."
         )
-
-
-def _scored(free: LogPartitions, clamped: LogPartitions, which: np.ndarray) -> Score:
-    effective = np.minimum(clamped.effective, free.effective[0])[which]
-    exact = np.isinf(effective)
+    free, clamped = (
+        found or log_partitions(machine, rows, (as_seed(seed), number), num_runs, TEMPERATURES, seconds=0.0)
+        for number, (rows, found) in enumerate(zip(questions, sums, strict=True))
+    )
+    which, effective = patterns.which, np.minimum(clamped.effective, free.effective[0])[patterns.which]
+    are_exact = np.isinf(effective)
     return Score(
-        (clamped.value - free.value[0])[which], np.hypot(clamped.error, free.error[0])[which], accuracies(exact), None,
-        None if exact.all() else effective, None, which, shared_error=float(free.error[0]),
+        (clamped.value - free.value[0])[which], np.hypot(clamped.error, free.error[0])[which], accuracies(are_exact),
+        None, None if are_exact.all() else effective, None, which, shared_error=float(free.error[0]),
     )  # fmt: skip

@@ -44,19 +44,12 @@ def max_steps(method: Any, default: int) -> int:
 class Steps(ABC):
     """The steps of a run."""
 
+    keeper: Any  # its `memory` is what later steps need of earlier ones, beside the parameters: arrays for checkpoints
+
     def __init__(self, run: LearningRun):
         self.run = run
         self.stack = () if run.network.stack is None else (run.network.stack,)
         self.num_batches = -(-len(run.data) // run.batch_size)
-
-    @property
-    @abstractmethod
-    def memory(self) -> Any:
-        """What later steps need of earlier ones, beside the parameters: arrays, which checkpoints hold."""
-
-    @memory.setter
-    @abstractmethod
-    def memory(self, found: Any) -> None: ...
 
     @abstractmethod
     def take(
@@ -94,6 +87,10 @@ class Steps(ABC):
         run, stacked = self.run, bool(self.stack)
         start, rules = run.network.parameters, run.settings.rules
         return run.network.with_parameters(parameters_of(free, rules, start, stacked=stacked, work=run.network.size))
+
+    def each(self, network: Any) -> list[Any]:
+        """The networks of a stack, or the only one."""
+        return [network.take(k) for k in range(network.stack)] if self.stack else [network]
 
     def own_rows(self, piece: Piece) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The numbers, the evidence and the counts of the rows of a batch that are this process's to solve."""

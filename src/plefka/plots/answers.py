@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from plefka.errors import InvalidInput
-from plefka.plots.style import Palette, axes_for, heading, plain
+from plefka.plots.style import axes_for, heading, plain
 from plefka.questions.calibration_bins import CalibrationBins
 
 if TYPE_CHECKING:
@@ -100,7 +100,11 @@ def calibration(
     axes, palette = axes_for(ax, (5.4, 5.2), 0.1)
     plain(axes, palette, grid="both")
     axes.plot([0, 1], [0, 1], color=palette.line, linewidth=1.2, linestyle="--", zorder=1)
-    _draw_points(axes, palette, found)
+    _, _, count, mean, frequency, low, high = found.columns().values()
+    bars, colour = abs(np.stack([low, high]) - frequency), palette.accents[0]
+    axes.errorbar(mean, frequency, bars, fmt="none", ecolor=colour, elinewidth=1.2, zorder=2)
+    sizes = FEWEST + (MOST - FEWEST) * count / count.max(initial=1.0)
+    axes.scatter(mean, frequency, s=sizes, color=colour, edgecolor=palette.paper, linewidth=0.8, zorder=3)
     axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal", xlabel="predicted P(on)", ylabel="frequency of on")
     heading(axes, palette, title or f"Calibration of {int(found.sums[0].sum()):,} predictions")
     return axes
@@ -119,14 +123,6 @@ def _read(predicted: Any, happened: Any) -> tuple[np.ndarray, np.ndarray]:
     if not np.isin(y, (0, 1)).all():
         raise InvalidInput(f"happened must be 0 or 1, or nan where unknown; got {y[~np.isin(y, (0, 1))][0]:g}.")
     return p, y
-
-
-def _draw_points(axes: Axes, palette: Palette, bins: CalibrationBins) -> None:
-    _, _, count, mean, frequency, low, high = bins.columns().values()
-    bars = abs(np.stack([low, high]) - frequency)
-    axes.errorbar(mean, frequency, bars, fmt="none", ecolor=palette.accents[0], elinewidth=1.2, zorder=2)
-    sizes = FEWEST + (MOST - FEWEST) * count / count.max(initial=1.0)
-    axes.scatter(mean, frequency, s=sizes, color=palette.accents[0], edgecolor=palette.paper, linewidth=0.8, zorder=3)
 
 
 def series(found: "Series", *, title: str | None = None, ax: Axes | None = None) -> Axes:

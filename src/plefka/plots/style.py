@@ -126,16 +126,12 @@ def save(picture: Figure | Axes, path: str | os.PathLike[str]) -> Path:
     """Write a figure, or that of some axes, in the format that its suffix says, as a whole or not at all."""
     path, kind = Path(path), check_name(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    whole_files.write(path, _rendered(figure_of(picture), kind))
-    return path
-
-
-def _rendered(figure: Figure, kind: str) -> bytes:
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}  # the same figure gives the same file
     content = io.BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": "plefka"}):
-        figure.savefig(content, format=kind, dpi=160, metadata=undated.get(kind))
-    return content.getvalue()
+        figure_of(picture).savefig(content, format=kind, dpi=160, metadata=undated.get(kind))
+    whole_files.write(path, content.getvalue())
+    return path
 
 
 def to_svg(figure: Figure) -> str:

@@ -16,13 +16,12 @@ from typing import Any, NamedTuple
 from plefka.errors import InvalidFile, InvalidInput, NotWritten, listed
 from plefka.progress import progress
 from plefka.runtime import extras, whole_files
-from plefka.scale.rows_done import BlockDone, RowsDone
+from plefka.scale.rows_done import LOG_LIKELIHOOD, STATUS, BlockDone, RowsDone
 from plefka.scale.teams import ReadyResult, Team, mapped
 from plefka.tables.columns import VISIT
 from plefka.tables.table_files import BLANK, SEAL, is_whole, sealed
 from plefka.tables.workbooks import workbook
 
-STATUS, LOG_LIKELIHOOD = "status", "log_likelihood"  # columns that every part has
 MANIFEST, DIGEST = "_manifest.json", b"plefka rows"  # readers of a dataset leave files alone that begin with _
 SUFFIXES = (".parquet", ".csv", ".xlsx")
 EVERY, SHARE = 2.0, 50  # seconds between two manifests, and how many times as long as one takes to write
@@ -73,8 +72,12 @@ class AnswerParts:
     def _check_settings(self, *, force: bool) -> None:
         whole_files.remove(self.folder.glob(whole_files.TEMPORARY))  # of a run that was killed
         before = self.settings_before(self.out)
-        if before is None:
-            self._check_empty()
+        inside = sorted({path.name for path in self.folder.iterdir()} - {whole_files.LOCK})
+        if before is None and inside:
+            raise InvalidFile(
+                f"{self.folder}: must be a new or an empty folder, or one of the same run; it holds {listed(inside)}. "
+                "Name another folder."
+            )
         differs = [name for name in self.settings if before is not None and before.get(name) != self.settings[name]]
         if differs and not force:
             raise InvalidFile(
@@ -140,8 +143,7 @@ class AnswerParts:
     def done(self, number: int) -> BlockDone | None:
         """How the rows of a part ended; None where it is damaged."""
         try:
-            table = self._read(number, [STATUS, LOG_LIKELIHOOD])
-            return BlockDone.of(*(table[name].to_numpy(zero_copy_only=False) for name in (STATUS, LOG_LIKELIHOOD)))
+            return BlockDone.of(self._read(number, [STATUS, LOG_LIKELIHOOD]))
         except (OSError, ValueError, KeyError):
             return None
 
@@ -217,14 +219,6 @@ class AnswerParts:
     def _from(self, number: int) -> list[Path]:
         """Parts from a number on, and only these: a folder may hold something else."""
         return [path for path in self.folder.glob("[0-9]" * 8 + ".parquet") if int(path.stem) >= number]
-
-    def _check_empty(self) -> None:
-        inside = sorted({path.name for path in self.folder.iterdir()} - {whole_files.LOCK})
-        if inside:
-            raise InvalidFile(
-                f"{self.folder}: must be a new or an empty folder, or one of the same run; it holds {listed(inside)}. "
-                "Name another folder."
-            )
 
     def path(self, number: int) -> Path:
         """The file of a part."""

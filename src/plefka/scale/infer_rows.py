@@ -21,7 +21,7 @@ from plefka.methods.method import Method
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.intervention import intervened
 from plefka.runtime import extras
-from plefka.scale.answer_parts import LOG_LIKELIHOOD, STATUS, AnswerParts, BlockAnswer, BlockWork, encoded
+from plefka.scale.answer_parts import AnswerParts, BlockAnswer, BlockWork, encoded
 from plefka.scale.cluster import DaskCluster, team_of
 from plefka.scale.evidence_rows import CommonEvidence, EvidenceBlock, joined
 from plefka.scale.row_files import Reader, files_of
@@ -141,22 +141,17 @@ class SharedQuestion(NamedTuple):
 def answer(question: SharedQuestion, first: int, known: str | None, rows: Any) -> BlockAnswer:
     """The part of a piece, unless the one that is there has the digest `known` of these very rows."""
     with value_errors_as(InvalidEvidence):
-        block = rows if isinstance(rows, EvidenceBlock) else _whole(question, rows)
-    digest = block.digest(question.settings)
+        if question.reader is not None and not isinstance(rows, EvidenceBlock):
+            rows = joined(list(question.reader.blocks(rows, question.size)))
+    digest = rows.digest(question.settings)
     if digest == known:
         return BlockAnswer(None, None)
     pieces = [
-        question.asked.answered(block.part(slice(at, at + question.size)), first + at)
-        for at in range(0, block.num_rows, question.size)
+        question.asked.answered(rows.part(slice(at, at + question.size)), first + at)
+        for at in range(0, rows.num_rows, question.size)
     ]
     table = extras.pyarrow().concat_tables(pieces, promote_options="permissive")
-    done = BlockDone.of(table[STATUS].to_numpy(zero_copy_only=False), table[LOG_LIKELIHOOD].to_numpy())
-    return BlockAnswer(encoded(table, digest), done)
-
-
-def _whole(question: SharedQuestion, frame: Any) -> EvidenceBlock:
-    assert question.reader is not None
-    return joined(list(question.reader.blocks(frame, question.size)))
+    return BlockAnswer(encoded(table, digest), BlockDone.of(table))
 
 
 def pieces(source: RowSource, parts: AnswerParts, settings: str) -> Iterator[tuple[int, tuple | ReadyResult]]:

@@ -22,8 +22,8 @@ from plefka.networks.hierarchy import without_implied
 from plefka.reduction.relevant import has_parts, narrowed, part_of
 from plefka.runtime import extras
 from plefka.runtime.version import __version__
-from plefka.scale.answer_parts import LOG_LIKELIHOOD, STATUS
 from plefka.scale.evidence_rows import CommonEvidence, EvidenceBlock
+from plefka.scale.rows_done import LOG_LIKELIHOOD, STATUS
 from plefka.tables.columns import VISIT
 
 ROW = "row"
@@ -92,13 +92,14 @@ class RowQuestion:
             columns[VISIT] = block.ids[VISIT]
         columns[STATUS] = [status_word(status) for status in solution.status]
         columns[LOG_LIKELIHOOD] = solution.log_likelihood
-        place = np.full(self.network.size, -1)
-        place[units] = np.arange(len(units))
-        wanted = place[self.units]
+        wanted = np.searchsorted(units, self.units)
         texts = {ACCURACY: accuracies(solution), ESTIMATES: estimated_units(solution, wanted)}
         texts |= {name: [text] * count for name, text in self.network.identity.items() if text is not None}
         columns |= {name: extras.pyarrow().array(some).dictionary_encode() for name, some in texts.items()}
-        columns |= dict(self._top_columns(solution, wanted) if self.top else self._columns(solution, wanted))
+        if self.top:
+            columns |= self._top_columns(solution, wanted)
+        else:
+            columns |= zip(self._unit_names(), np.ascontiguousarray(solution.means[:, wanted].T), strict=True)
         return extras.pyarrow().table(columns)
 
     def solution(self, block: EvidenceBlock, first: int) -> tuple[Solution, np.ndarray]:
@@ -122,9 +123,6 @@ class RowQuestion:
 
     def _unit_names(self) -> list[str]:
         return [] if self.top else [self.network.names[unit] for unit in self.units]
-
-    def _columns(self, solution: Solution, wanted: np.ndarray) -> Iterator[tuple[str, Any]]:
-        yield from zip(self._unit_names(), np.ascontiguousarray(solution.means[:, wanted].T), strict=True)
 
     def _top_columns(self, solution: Solution, wanted: np.ndarray) -> Iterator[tuple[str, Any]]:
         """The most probable hidden units of every row, and their probabilities; empty where there are fewer."""

@@ -43,7 +43,7 @@ def open_source(
     """Rows in blocks of `size`: of files, a DataFrame, an array, or dictionaries {unit: 0 or 1}."""
     if isinstance(source, str | PathLike):
         return _of_files(network, source, size, id_columns)
-    if _is_dask(source):
+    if hasattr(source, "to_delayed") and hasattr(source, "npartitions"):  # a DataFrame of Dask
         return _of_dask(network, source, id_columns, client)
     if is_frame(source):
         with value_errors_as(InvalidEvidence):
@@ -86,11 +86,6 @@ def _of_array(network: BeliefNetwork, rows: np.ndarray, size: int) -> Iterator[E
         some = as_rows(network, rows[first : first + size])[0]
         units = np.flatnonzero(~np.isnan(some).all(axis=0))  # only those that are observed in some row
         yield EvidenceBlock.of(units, some[:, units], {})
-
-
-def _is_dask(source: Any) -> bool:
-    """Whether this is a DataFrame of Dask."""
-    return hasattr(source, "to_delayed") and hasattr(source, "npartitions")
 
 
 def _of_dask(network: BeliefNetwork, source: Any, id_columns: IdColumns, client: Any) -> RowSource:
@@ -150,8 +145,10 @@ def _mapping_blocks(
     rows, first, (given, found) = iter(rows), 0, ids
     left_out = {*given, *found}
     while block := [_mapping(row, first + k) for k, row in enumerate(islice(rows, size))]:
-        names = {key: [_id_of(row, first + k, key) for k, row in enumerate(block)] for key in given}
-        names |= {key: [row.get(key) for row in block] for key in found}
+        for key in given:
+            for number in (first + k for k, row in enumerate(block) if key not in row):
+                raise InvalidEvidence(f"row {number}: must have {key!r}, the name of the row.")
+        names = {key: [row.get(key) for row in block] for key in (*given, *found)}
         states = [_states(network, row, first + k, left_out, places) for k, row in enumerate(block)]
         units = np.array(sorted({unit for row in states for unit in row}), int)
         values = np.full((len(block), len(units)), np.nan)
@@ -159,12 +156,6 @@ def _mapping_blocks(
             row[np.searchsorted(units, [*known])] = [*known.values()]
         yield EvidenceBlock.of(units, values, names)
         first += len(block)
-
-
-def _id_of(row: Mapping[Any, Any], number: int, id_column: str) -> Any:
-    if id_column not in row:
-        raise InvalidEvidence(f"row {number}: must have {id_column!r}, the name of the row.")
-    return row[id_column]
 
 
 def _states(

@@ -9,6 +9,7 @@ import numpy as np
 
 from plefka.errors import listed
 
+STATUS, LOG_LIKELIHOOD = "status", "log_likelihood"  # columns that every table of answers has
 CONVERGED = "converged"
 FAILURES_SHOWN = 10  # rows that failed, of each kind
 
@@ -22,8 +23,9 @@ class BlockDone(NamedTuple):
     total_log_likelihood: float  # of the rows that have an answer
 
     @classmethod
-    def of(cls, statuses: Any, log_likelihood: np.ndarray) -> "BlockDone":
-        words = np.asarray(statuses).astype(str)
+    def of(cls, table: Any) -> "BlockDone":
+        words, log_likelihood = (table[name].to_numpy(zero_copy_only=False) for name in (STATUS, LOG_LIKELIHOOD))
+        words = words.astype(str)
         counts = {str(word): int(count) for word, count in zip(*np.unique(words, return_counts=True), strict=True)}
         failed = {word: np.flatnonzero(words == word)[:FAILURES_SHOWN].tolist() for word in counts if word != CONVERGED}
         return cls(len(words), counts, failed, float(log_likelihood[words == CONVERGED].sum()))

@@ -22,9 +22,9 @@ from plefka.networks.belief import BeliefNetwork
 from plefka.runtime import extras
 from plefka.runtime.seeds import as_seed
 from plefka.runtime.version import __version__
-from plefka.scale.answer_parts import LOG_LIKELIHOOD, STATUS, AnswerParts, BlockAnswer, BlockWork, encoded
+from plefka.scale.answer_parts import AnswerParts, BlockAnswer, BlockWork, encoded
 from plefka.scale.cluster import team_of
-from plefka.scale.rows_done import BlockDone, RowsDone
+from plefka.scale.rows_done import LOG_LIKELIHOOD, STATUS, BlockDone, RowsDone
 from plefka.scale.teams import ReadyResult
 
 NETWORKS_PER_PIECE = 1000  # networks
@@ -120,11 +120,9 @@ def solved(swept: Swept, number: int) -> BlockAnswer:
     if not isinstance(networks, BeliefNetwork) or networks.stack != count:
         got = f"a stack of {networks.stack}" if isinstance(networks, BeliefNetwork) else type(networks).__name__
         raise InvalidInput(f"draw(count={count}, seed=...) must give a stack of {count} networks; got {got}.")
-    pyarrow = extras.pyarrow()
     tables = [_table(infer(networks, evidence, method, throw=False), method, first) for method in swept.methods]
-    table = pyarrow.concat_tables(tables)
-    done = BlockDone.of(table[STATUS].to_numpy(zero_copy_only=False), table[LOG_LIKELIHOOD].to_numpy())
-    return BlockAnswer(encoded(table, swept.digest(number)), done)
+    table = extras.pyarrow().concat_tables(tables)
+    return BlockAnswer(encoded(table, swept.digest(number)), BlockDone.of(table))
 
 
 def _table(solution: Solution, method: Method, first: int) -> Any:
