@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import plefka as pf
+from plefka.networks.units import kinds_of
 
 CAUSE, FINDING = "cause", "finding"
 MOST_NAMES = 200  # of parents or of children that are listed with a unit
@@ -32,7 +33,7 @@ class Catalogue:
     def of(cls, network: pf.BeliefNetwork) -> "Catalogue":
         weights = _weights(network)
         transposed = sp.csr_array(weights.T.tocsr())
-        return cls(network.names, _kinds(network), network.states, weights, transposed)
+        return cls(network.names, kinds_of(network), network.states, weights, transposed)
 
     def __post_init__(self):
         """Nobody should wait for what is the same for all."""
@@ -134,7 +135,12 @@ class Catalogue:
             at.update(dict.fromkeys(frontier.tolist(), hop))
             kept.extend(frontier.tolist())
         nodes = [{"name": self.names[unit], "role": self.role(unit), "hops": at[unit]} for unit in kept]
-        return {"nodes": nodes, "edges": self._edges_among(kept), "left_out": left_out}
+        inside = self.by_child[kept][:, kept].tocoo()
+        edges = [
+            {"parent": self.names[kept[parent]], "child": self.names[kept[child]], "weight": weight}
+            for child, parent, weight in zip(*(z.tolist() for z in (*inside.coords, inside.data)), strict=True)
+        ]
+        return {"nodes": nodes, "edges": edges, "left_out": left_out}
 
     def _strongest_beside(self, units: np.ndarray, reached: np.ndarray) -> np.ndarray:
         """Their neighbours that were not reached before, by the largest weight of an edge to them."""
@@ -147,14 +153,6 @@ class Catalogue:
         found = np.unique(neighbours[new])
         return found[np.argsort(-best[found], kind="stable")]
 
-    def _edges_among(self, units: list[int]) -> list[dict[str, Any]]:
-        inside = self.by_child[units][:, units].tocoo()
-        ends = zip(*(axis.tolist() for axis in inside.coords), inside.data.tolist(), strict=True)
-        return [
-            {"parent": self.names[units[parent]], "child": self.names[units[child]], "weight": weight}
-            for child, parent, weight in ends
-        ]
-
     def strongest_children(self, cause: int, count: int) -> list[int]:
         """The children that a unit switches on most; of a table, whose weight is unknown, the first ones."""
         children, weights = _row(self.by_parent, cause)
@@ -166,14 +164,6 @@ class Catalogue:
 def _row(matrix: sp.csr_array, row: int) -> tuple[np.ndarray, np.ndarray]:
     here = slice(matrix.indptr[row], matrix.indptr[row + 1])
     return matrix.indices[here], matrix.data[here]
-
-
-def _kinds(network: pf.BeliefNetwork) -> list[str]:
-    """Of each unit "sigmoid", "noisy_or", "table", or the name of a custom activation."""
-    if network.conditionals is None:
-        return [network.activation.name] * network.size
-    kinds = [unit.kind for unit in network.units]
-    return ["table" if isinstance(kind, pf.Table) else getattr(kind, "name", str(kind)) for kind in kinds]
 
 
 def _weights(network: pf.BeliefNetwork) -> sp.csr_array:

@@ -50,14 +50,9 @@ def refused(failure: Failure) -> HTTPException:
 
 
 def error_response(status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    body = encoded({"error": {"code": code, "message": _sentence(message)}})
+    ended = message if message.endswith((".", "?", "!")) else f"{message}."
+    body = encoded({"error": {"code": code, "message": ended[:1].upper() + ended[1:]}})
     return Response(body, status, dict(headers or {}), JSON)
-
-
-def _sentence(text: str) -> str:
-    """It begins with a capital letter and ends with a full stop."""
-    ended = text if text.endswith((".", "?", "!")) else f"{text}."
-    return ended[:1].upper() + ended[1:]
 
 
 async def on_refusal(request: Request, error: Exception) -> Response:

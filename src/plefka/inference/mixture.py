@@ -120,7 +120,8 @@ def _split(G1, whole: Posterior, question: Question, count: int) -> tuple[Compon
     """
 
     def leaf(state, solved=None) -> _Leaf:
-        found = solved or G1(_with_states(question, state))
+        units = np.where(np.isnan(state), -1, np.arange(len(state))[:, None])
+        found = solved or G1(held(question, units, np.nan_to_num(state)))
         means = np.where(np.isfinite(found.means), found.means, whole.means)
         there = np.isfinite(found.free_energy) & (found.status != IMPOSSIBLE)
         log_z = np.where(there, -found.free_energy, -np.inf)
@@ -139,12 +140,6 @@ def _split(G1, whole: Posterior, question: Question, count: int) -> tuple[Compon
                   for k in range(len(leaves))] + [on]  # fmt: skip
     log_z, means, status = (np.stack(field) for field in zip(*((x.log_z, x.means, x.status) for x in leaves)))
     return Components(log_z, means), np.where(np.isneginf(log_z), CONVERGED, status).max(axis=0)
-
-
-def _with_states(question: Question, state: np.ndarray) -> Question:
-    """The question with the units held that have a state."""
-    units = np.where(np.isnan(state), -1, np.arange(len(state))[:, None])
-    return held(question, units, np.nan_to_num(state))
 
 
 def _with_unit(states: np.ndarray, unit: np.ndarray, useful: np.ndarray, state: int) -> np.ndarray:

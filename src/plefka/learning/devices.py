@@ -21,8 +21,9 @@ class Devices:
     """One device, or several with the mesh that they form."""
 
     def __init__(self, given: Sequence[Any] | None = None):
-        found = jax.devices() if given is None else _checked(given)
-        found = sorted(found, key=lambda device: (device.process_index, device.id))
+        if given is not None:
+            _check(given)
+        found = sorted(jax.devices() if given is None else given, key=lambda device: (device.process_index, device.id))
         self.count = len(found)
         self.processes = sorted({device.process_index for device in found})
         self.mesh = None if found == jax.local_devices()[:1] else Mesh(np.array(found), (DEVICES,))
@@ -142,7 +143,7 @@ class Devices:
             ) from error
 
 
-def _checked(given: Sequence[Any]) -> Sequence[Any]:
+def _check(given: Sequence[Any]) -> None:
     if not given or not all(isinstance(device, jax.Device) for device in given):
         raise InvalidInput(f"devices must be some of jax.devices(); got {given!r}.")
     processes = sorted({device.process_index for device in given})
@@ -151,4 +152,3 @@ def _checked(given: Sequence[Any]) -> Sequence[Any]:
             f"devices must be those of this process, or include some of every process; got processes {processes} of "
             f"{jax.process_count()}. Pass jax.local_devices(), or leave devices out."
         )
-    return given

@@ -14,7 +14,7 @@ from plefka.learning.devices import Devices
 from plefka.learning.epochs import Loop
 from plefka.learning.fitted import Fitted, N
 from plefka.learning.parameters import masked, parametrisation
-from plefka.learning.patterns import Data, Patterns, as_patterns
+from plefka.learning.patterns import Data, as_patterns
 from plefka.learning.records import Records
 from plefka.learning.steps import LearningRun
 from plefka.learning.stream import Stream, is_streamed
@@ -138,7 +138,10 @@ def fit(
         seed = None if seed is None else as_seed(seed)
         data = _data(network, rows, weights, stream, id_columns)
         chosen = kind.default(network, data) if method is None else parse_method(method)
-        held_out = _held_out(network, validation, validation_weights, id_columns)
+        if validation is None and validation_weights is not None:
+            raise InvalidInput("validation_weights are for the rows in validation; pass these too, or leave them out.")
+        given = (network, validation, validation_weights, "validation")
+        held_out = None if validation is None else as_patterns(*given, id_columns=id_columns)
         size: int = batch_size or kind.batch_size(data, chosen)
         if len(data) > size and seed is None:
             raise InvalidInput(
@@ -147,7 +150,12 @@ def fit(
             )
         rules = parametrisation(network, masks, frozen, shared)
         settings = kind.settings(network, data, chosen, rules, (float(l1), float(l2)), _tolerance(tol, chosen))
-        moving = _optimizer(optimizer) or kind.optimizer(data, chosen)
+        if optimizer is not None and not all(callable(getattr(optimizer, name, None)) for name in ("init", "update")):
+            raise InvalidInput(
+                f"optimizer must have the functions init and update, as those of optax do; got {optimizer!r}. "
+                "Pass optax.adam(0.05), say."
+            )
+        moving = optimizer or kind.optimizer(data, chosen)
         run = LearningRun(network, settings, data, held_out, chosen, moving, size, seed, epochs, patience, found)
         steps = kind.steps(run)
     return Loop(run, steps, callback, Checkpoint(checkpoint, checkpoint_every, found), verbose).learn()
@@ -193,18 +201,3 @@ def learning_method(method: str | Method | None, activation: str | Activation | 
     """The method, or else a bound where there is one: learning exploits an estimate that may exceed the truth."""
     f = as_activation(activation)
     return parse_method(method or ("SJJ" if isinstance(f, Sigmoid) else "G1" if f.mixes_kinds else "G12"))
-
-
-def _held_out(network: Any, rows: Any, weights: Any, id_columns: IdColumns) -> Patterns | None:
-    if rows is None and weights is not None:
-        raise InvalidInput("validation_weights are for the rows in validation; pass these too, or leave them out.")
-    return None if rows is None else as_patterns(network, rows, weights, "validation", id_columns=id_columns)
-
-
-def _optimizer(given: Any) -> Any:
-    if given is not None and not all(callable(getattr(given, name, None)) for name in ("init", "update")):
-        raise InvalidInput(
-            f"optimizer must have the functions init and update, as those of optax do; got {given!r}. "
-            "Pass optax.adam(0.05), say."
-        )
-    return given

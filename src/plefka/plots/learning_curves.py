@@ -12,7 +12,7 @@ from matplotlib.colors import Normalize
 from matplotlib.ticker import MaxNLocator
 
 from plefka.errors import InvalidInput
-from plefka.plots.style import COLOURS, MOST_DRAWN, Palette, axes_for, colour_bar, heading, plain, save
+from plefka.plots.style import COLOURS, MOST_DRAWN, axes_for, colour_bar, heading, plain, save
 
 if TYPE_CHECKING:
     from plefka.learning.fitted import Fitted
@@ -36,7 +36,11 @@ def history(fitted: "Fitted", path: str | os.PathLike[str] | None = None, *, ax:
     colours = {"objective": palette.accents[0], "log_likelihood": palette.ink, "validation": palette.accents[1]}
     for name, style in CURVES.items():
         _draw_curves(axes, fitted, name, colours[name], style)
-    _draw_labels(axes, palette, fitted)
+    starts = "" if fitted.network.stack is None else f" from {fitted.network.stack} starts"
+    heading(axes, palette, f"Learning by {fitted.method}{starts}")
+    axes.set(xlabel="epoch", ylabel="ln P per row, nats")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.legend(loc="best", frameon=False, fontsize=9.5, labelcolor=palette.ink)
     if path is not None:
         save(axes, path)
     return axes
@@ -61,15 +65,6 @@ def _draw_curves(axes: Axes, fitted: "Fitted", name: str, colour: str, style: st
     lines[0].set_label(labels[name])
 
 
-def _draw_labels(axes: Axes, palette: Palette, fitted: "Fitted") -> None:
-    stack = fitted.network.stack
-    starts = "" if stack is None else f" from {stack} starts"
-    heading(axes, palette, f"Learning by {fitted.method}{starts}")
-    axes.set(xlabel="epoch", ylabel="ln P per row, nats")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.legend(loc="best", frameon=False, fontsize=9.5, labelcolor=palette.ink)
-
-
 def features(
     net: "BeliefNetwork | BoltzmannMachine", path: str | os.PathLike[str] | None = None,
     shape: Sequence[int] | None = None,
@@ -91,20 +86,20 @@ def features(
     axes.set_axis_off()
     colours = _scale(weights[:, :shown], positive=getattr(net.activation, "domain", (-np.inf,))[0] == 0)
     for unit in range(shown):
-        tile = axes.inset_axes(_place(unit, lines, columns))
-        _draw_tile(tile, weights[:, unit].reshape(shape), names[unit], colours, palette)
+        line, column = divmod(unit, columns)  # with room above for a name
+        place = (column + 0.05) / columns, 1 - (line + 0.95) / lines, 0.9 / columns, 0.72 / lines
+        tile, name = axes.inset_axes(place), textwrap.shorten(names[unit], 16, placeholder="...")
+        tile.imshow(weights[:, unit].reshape(shape), *colours, interpolation="nearest")
+        tile.set_title(name, fontsize=8.5, color=palette.ink, pad=4, parse_math=False)
+        tile.set(xticks=[], yticks=[])
+        for spine in tile.spines.values():
+            spine.set(color=palette.line, linewidth=0.8)
     colour_bar(ScalarMappable(colours[1], colours[0]), axes, "weight", aspect=25)
     more = f" (the first {shown} of {len(names):,} units)" if shown < len(names) else ""
     heading(axes, palette, f"Weights from hidden to visible units{more}")
     if path is not None:
         save(axes, path)
     return axes
-
-
-def _place(number: int, lines: int, columns: int) -> tuple[float, float, float, float]:
-    """Left, bottom, width and height of a tile, line by line, with room above it for its name."""
-    line, column = divmod(number, columns)
-    return (column + 0.05) / columns, 1 - (line + 0.95) / lines, 0.9 / columns, 0.72 / lines
 
 
 def image_shape(num_visible: int, shape: Sequence[int] | None = None) -> tuple[int, int]:
@@ -140,13 +135,3 @@ def _scale(weights: np.ndarray, *, positive: bool) -> tuple[str, Normalize]:
     largest = float(np.max(size, where=np.isfinite(size), initial=0.0)) or 1.0
     signed = not positive or bool((weights < 0).any())
     return SIGNED if signed else COLOURS, Normalize(-largest if signed else 0.0, largest)
-
-
-def _draw_tile(axes: Axes, image: np.ndarray, name: str, colours: tuple[str, Normalize], palette: Palette) -> None:
-    axes.imshow(image, *colours, interpolation="nearest")
-    axes.set_title(
-        textwrap.shorten(name, 16, placeholder="..."), fontsize=8.5, color=palette.ink, pad=4, parse_math=False
-    )
-    axes.set(xticks=[], yticks=[])
-    for spine in axes.spines.values():
-        spine.set(color=palette.line, linewidth=0.8)

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from plefka.errors import InvalidFile, InvalidInput, NotWritten, listed
+from plefka.inference.solution_tables import LOG_LIKELIHOOD, STATUS
 from plefka.progress import progress
 from plefka.runtime import extras, whole_files
-from plefka.scale.rows_done import LOG_LIKELIHOOD, STATUS, BlockDone, RowsDone
+from plefka.scale.rows_done import BlockDone, RowsDone
 from plefka.scale.teams import ReadyResult, Team, mapped
 from plefka.tables.columns import VISIT
 from plefka.tables.table_files import BLANK, SEAL, is_whole, sealed

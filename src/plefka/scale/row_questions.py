@@ -11,8 +11,8 @@ from plefka.errors import InvalidInput
 from plefka.inference.infer import infer
 from plefka.inference.ranking import Units, check_top, chosen_units, most_probable
 from plefka.inference.solution import Solution
-from plefka.inference.solution_tables import ACCURACY, ESTIMATES, accuracies, estimated_units
-from plefka.inference.solution_words import status_word
+from plefka.inference.solution_tables import ACCURACY, ESTIMATES, LOG_LIKELIHOOD, ROW, STATUS, estimated_units
+from plefka.inference.solution_words import accuracies, status_word
 from plefka.learning.checkpoint import digest
 from plefka.methods.method import Method
 from plefka.networks.belief import BeliefNetwork
@@ -23,10 +23,8 @@ from plefka.reduction.relevant import has_parts, narrowed, part_of
 from plefka.runtime import extras
 from plefka.runtime.version import __version__
 from plefka.scale.evidence_rows import CommonEvidence, EvidenceBlock
-from plefka.scale.rows_done import LOG_LIKELIHOOD, STATUS
 from plefka.tables.columns import VISIT
 
-ROW = "row"
 MOST_COLUMNS = 20_000
 
 

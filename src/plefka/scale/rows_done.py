@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plefka.errors import listed
+from plefka.inference.solution_tables import LOG_LIKELIHOOD, STATUS
 
-STATUS, LOG_LIKELIHOOD = "status", "log_likelihood"  # columns that every table of answers has
 CONVERGED = "converged"
 FAILURES_SHOWN = 10  # rows that failed, of each kind
 

@@ -16,6 +16,7 @@ from plefka.errors import InvalidInput
 from plefka.inference.infer import DEFAULT_METHOD, infer
 from plefka.inference.library import parse_method
 from plefka.inference.solution import Solution
+from plefka.inference.solution_tables import LOG_LIKELIHOOD, STATUS
 from plefka.inference.solution_words import status_word
 from plefka.methods.method import Method
 from plefka.networks.belief import BeliefNetwork
@@ -24,7 +25,7 @@ from plefka.runtime.seeds import as_seed
 from plefka.runtime.version import __version__
 from plefka.scale.answer_parts import AnswerParts, BlockAnswer, BlockWork, encoded
 from plefka.scale.cluster import team_of
-from plefka.scale.rows_done import LOG_LIKELIHOOD, STATUS, BlockDone, RowsDone
+from plefka.scale.rows_done import BlockDone, RowsDone
 from plefka.scale.teams import ReadyResult
 
 NETWORKS_PER_PIECE = 1000  # networks

@@ -196,7 +196,11 @@ class AutomaticTeam(Team):
 
     def __init__(self, process_memory: float):
         self._team: Team = Here()
-        self._most = min(num_cores(), int(ROOM * _free_memory() / process_memory))
+        try:
+            free_bytes = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        except (AttributeError, ValueError, OSError):  # where the system does not say, there is no limit
+            free_bytes = 1e15
+        self._most = min(num_cores(), int(ROOM * free_bytes / process_memory))
         self._alone = self._all = 0.0  # CPU seconds of this thread, and of all
 
     @property
@@ -229,14 +233,6 @@ class AutomaticTeam(Team):
 
     def give_up(self) -> None:
         self._team.give_up()
-
-
-def _free_memory() -> float:
-    """In bytes; without a limit where the system does not say."""
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return float("1e15")
 
 
 # ---- the loop --------------------------------------------------------------------------------------------------------
@@ -289,14 +285,10 @@ def _ready(team: Team, waiting: dict[Future, _Waiting]) -> Generator[tuple[Any, 
     for future in ended - {*good}:
         if not _is_lost(team, future):
             future.result()  # raises what went wrong
-    if len(good) < len(ended):
-        team.recover()
-        _begin_again(team, waiting)
-
-
-def _begin_again(team: Team, waiting: dict[Future, _Waiting]) -> None:
-    """All pieces that were lost by now, also those that were lost together with others."""
-    for future in [future for future in waiting if future.done() and _is_lost(team, future)]:
+    if len(good) == len(ended):
+        return
+    team.recover()
+    for future in [future for future in waiting if future.done() and _is_lost(team, future)]:  # also others by now
         lost = waiting.pop(future)
         if lost.losses == MOST_LOSSES:
             raise WorkersLost(team.why_lost())
