@@ -47,7 +47,11 @@ def compare(net: options.Network, evidence: options.Evidence = None, json: optio
     """Compare the answers of all applicable methods with the exact answer."""
     network, observed = source.read_question(net, evidence, "compare")
     found, left_out = try_all(lambda method: pf.infer(network, observed, method, throw=False), "comparing methods")
-    trials = {method: _timed(network, observed, method) for method in found}  # the first calls compiled
+    trials = {}
+    for method in found:  # again, as the first calls compiled
+        start = time.perf_counter()
+        solution = pf.infer(network, observed, method, throw=False)
+        trials[method] = TimedMethod(solution, time.perf_counter() - start)
     exact = trials["exact"].solution if "exact" in trials else None
     if json:
         methods = [_content(trial, exact) for trial in trials.values()]
@@ -75,12 +79,6 @@ def try_all(solve: Callable[[str], Answer], label: str) -> tuple[dict[str, Answe
     finally:
         pool.shutdown(cancel_futures=True)
     return answers, left_out
-
-
-def _timed(network: "pf.BeliefNetwork", evidence: Mapping[str, Any], method: str) -> TimedMethod:
-    start = time.perf_counter()
-    solution = pf.infer(network, evidence, method, throw=False)
-    return TimedMethod(solution, time.perf_counter() - start)
 
 
 def errors(solution: "pf.Solution", exact: "pf.Solution | None") -> tuple[float, float] | tuple[None, None]:

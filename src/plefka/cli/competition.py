@@ -94,7 +94,6 @@ def _sums(solution: "pf.Solution", task: str) -> str:
 
 
 def _most_probable(network: Any, evidence: "Evidence") -> str:
-    """The number of variables, and their states."""
     with output.quiet_solver():
         found = pf.most_probable(network, evidence._replace(wanted=None))
     if not found.proven[0]:

@@ -143,7 +143,11 @@ def fit(
             pf.plots.features(fitted.network, features, image)
         content = _content(fitted, *table.counts(network, train), source, out)
         output.print_json(content) if json else _print(content, [plot, features])
-        _end(fitted)
+        failed = fitted.stopped in (pf.Stopped.INTERRUPTED, pf.Stopped.NOT_FINITE)
+        for sentence in [fitted.stopped.value] if failed else fitted.warnings:
+            print(f"plefka: {sentence}.", file=sys.stderr)
+        if code := _code(fitted):
+            raise typer.Exit(code)
 
 
 def _refuse_unlearned(fitted: "pf.Fitted", start: "pf.BeliefNetwork", out: Path) -> None:
@@ -156,14 +160,6 @@ def _refuse_unlearned(fitted: "pf.Fitted", start: "pf.BeliefNetwork", out: Path)
     if fitted.stopped is pf.Stopped.NOT_FINITE and np.array_equal(fitted.network.bias, start.bias):
         print(f"plefka: {fitted.stopped.value}. Nothing was learned, and {out} was not written.", file=sys.stderr)
         raise typer.Exit(DID_NOT_LEARN)
-
-
-def _end(fitted: "pf.Fitted") -> None:
-    failed = fitted.stopped in (pf.Stopped.INTERRUPTED, pf.Stopped.NOT_FINITE)
-    for sentence in [fitted.stopped.value] if failed else fitted.warnings:
-        print(f"plefka: {sentence}.", file=sys.stderr)
-    if code := _code(fitted):
-        raise typer.Exit(code)
 
 
 def _code(fitted: "pf.Fitted") -> int:

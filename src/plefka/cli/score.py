@@ -54,7 +54,6 @@ def score(
 
 
 def _columns(found: "pf.Score") -> dict[str, Any]:
-    """What is known of every row."""
     columns = {"log_likelihood": found.log_likelihood, "standard_error": found.standard_error}
     more = {"bound": found.bound, "effective_samples": found.effective}
     return columns | {name: column for name, column in more.items() if column is not None}

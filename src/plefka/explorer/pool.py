@@ -117,18 +117,14 @@ class Pool:
         first = self.waiting.popleft()
         if first.key is None:
             return [first]
-        same = [job for job in self.waiting if job.key == first.key][: self._most_together(first) - 1]
+        pace = self.pace.get(first.key, first.seconds / (FAR_BELOW * FIRST_TOGETHER))  # far below the limit of time
+        most = max(1, min(MOST_TOGETHER, int(first.seconds / FAR_BELOW / max(pace, 1e-6))))
+        same = [job for job in self.waiting if job.key == first.key][: most - 1]
         for job in same:
             self.waiting.remove(job)
         return [first, *same]
 
-    def _most_together(self, job: WaitingQuestion) -> int:
-        """As many as a batch can have and stay far below the limit of time, as far as is known."""
-        pace = self.pace.get(job.key, job.seconds / (FAR_BELOW * FIRST_TOGETHER))
-        return max(1, min(MOST_TOGETHER, int(job.seconds / FAR_BELOW / max(pace, 1e-6))))
-
     def _learn(self, jobs: list[WaitingQuestion], seconds: float) -> None:
-        """How long such a question takes in a batch."""
         if len(self.pace) >= MOST_PACES:  # clients spell methods as they like
             self.pace.clear()
         if jobs[0].key is not None:
@@ -155,7 +151,6 @@ class Pool:
                 await asyncio.sleep(min(2.0**failures, LONGEST_PAUSE))
 
     async def _serve(self, process: WorkerProcess) -> None:
-        """Answer questions until the process ends."""
         while process.is_alive and not self.closing:
             jobs = [job for job in await self._next() if not job.answer.done()]
             if jobs and not process.is_alive:  # it ended while it waited: the question is not to blame

@@ -111,7 +111,6 @@ class GuardedProtocol(H11Protocol):
             setattr(self, timer, None)
 
     def _by_age(self) -> "dict[GuardedProtocol, None]":
-        """All connections, the oldest first."""
         return self.server_state.__dict__.setdefault("by_age", {})
 
 

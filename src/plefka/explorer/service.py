@@ -19,10 +19,10 @@ from plefka.explorer.pool import Pool
 from plefka.explorer.responses import Pages
 from plefka.explorer.settings import Settings
 from plefka.explorer.worker_answers import prepared
+from plefka.files import EXAMPLE
 from plefka.networks.examples import Example, read_example
 from plefka.scale.worker_process import Assignment
 
-EXAMPLE = "example:"
 COMPARED = ("exact", "findings", "bethe", "G2", "G12")  # unless others are asked for
 FEWEST_BYTES = 2**31  # of memory for a worker
 MOST_CASES, FINDINGS = 6, 4
@@ -101,20 +101,15 @@ def _name(source: str) -> str:
 
 def _methods(network: pf.BeliefNetwork) -> list[str]:
     """Those that can serve this network; the one that is random, with a seed."""
-    spellings = ("gibbs[seed=0]" if name == "gibbs" else name for name in pf.METHODS)
-    return [spelling for spelling in spellings if _serves(spelling, network)]
-
-
-def _serves(spelling: str, network: pf.BeliefNetwork) -> bool:
-    try:
-        pf.parse_method(spelling).check(network)
-    except MethodDoesNotApply:
-        return False
-    return True
+    found = []
+    for spelling in ("gibbs[seed=0]" if name == "gibbs" else name for name in pf.METHODS):
+        with suppress(MethodDoesNotApply):
+            pf.parse_method(spelling).check(network)
+            found.append(spelling)
+    return found
 
 
 def _warm(catalogue: Catalogue, known: list[dict[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
-    """A typical question of each kind."""
     evidence = known[0]["evidence"] if known else {}
     common = {"evidence": evidence, "method": "auto", "top": 10}
     infer = {**common, "check": False, "units": "causes"}

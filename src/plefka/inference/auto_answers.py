@@ -46,7 +46,6 @@ def with_note(found: Posterior, chosen: Method, why: str) -> Posterior:
 
 
 def _sentences(chosen: list[Chosen], count: int) -> Iterator[str]:
-    """One for each method."""
     by_method: dict[Method, Counter[str]] = {}
     for each in chosen:
         by_method.setdefault(each.method, Counter())[each.why] += len(each.rows)

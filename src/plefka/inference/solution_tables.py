@@ -50,7 +50,6 @@ def frame(solution: "Solution", *, wide: bool) -> "pandas.DataFrame":
 
 
 def _long(solution: "Solution") -> dict[str, Any]:
-    """One row for each unit, of every row of evidence."""
     from plefka.networks.units import kinds_of  # networks load JAX
 
     means, observed = np.atleast_2d(solution.means), np.atleast_2d(solution.observed)
@@ -72,7 +71,6 @@ def quantity_column(solution: "Solution") -> str:
 
 
 def _wide(solution: "Solution") -> dict[str, Any]:
-    """One row for each row of evidence, one column for each unit."""
     own = (ROW, STATUS, quantity_column(solution), ACCURACY, ESTIMATES)
     taken = next((name for name in solution.names if name in own), None)
     if taken is not None:
@@ -108,7 +106,6 @@ def as_dict(solution: "Solution") -> dict[str, Any]:
 
 
 def _rows(solution: "Solution") -> list[dict[str, Any]]:
-    """One for each row of a batch, or the single one that there is."""
     batch, names = solution.is_batch, np.array(solution.names, object)
     means, observed = np.atleast_2d(solution.means), np.atleast_2d(solution.observed)
     name = quantity_column(solution)

@@ -115,7 +115,6 @@ class Loop:
         return PartialEpoch(np.array(0), self.state, np.zeros((3, *self.stack)))
 
     def _batches(self, epoch: int, check: Callable[[], None]) -> None:
-        """A step for every batch that is still to come."""
         run, devices = self.run, self.run.devices
         done = int(self.begun.batches)
         for number, piece in enumerate(run.data.pieces(run.batch_size, run.seed, epoch, done, devices.count), done):
@@ -146,7 +145,6 @@ class Loop:
     # ---- stopping ----------------------------------------------------------------------------------------------------
 
     def _remember_best(self, validation: Any) -> None:
-        """Remember the parameters that were best on the validation rows, network by network."""
         if self.run.held_out is None:
             return
         value, free, since = self.best
@@ -251,6 +249,5 @@ def _choose(mask: Any, new: Any, old: Any) -> Any:
 
 
 def _finite(tree: Any, stack: tuple[int, ...]) -> Any:
-    """Whether all numbers are finite, network by network."""
     leaves = [np.isfinite(leaf).reshape(*stack, -1).all(axis=-1) for leaf in jax.tree.leaves(tree)]
     return np.all(leaves, axis=0)

@@ -179,6 +179,5 @@ def _counted(sentence: str, doubtful: np.ndarray) -> str:
 
 
 def _epoch_text(name: str, value: np.ndarray) -> str:
-    """One number; of a stack the best one."""
     best = float(np.fmax.reduce(np.atleast_1d(value)))
     return f"{best:.0f}" if name == "epoch" else f"{best:.1f}" if name == "seconds" else f"{best:.4f}"

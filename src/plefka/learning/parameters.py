@@ -83,7 +83,13 @@ def parametrisation(network: Any, masks: Any, frozen: Any, shared: Any) -> Param
     if masks is not None:
         moves = (jax.tree.map(np.logical_and, moves[0], _like(one[0], masks, "masks")), moves[1])
     if frozen is not None:
-        moves = jax.tree.map(lambda m, f: m & ~f, moves, _frozen(one, frozen))
+        if isinstance(frozen, str) and frozen not in ("weights", "bias"):
+            raise InvalidInput(f"frozen must be 'weights', 'bias' or a pair of arrays; got {frozen!r}.")
+        if isinstance(frozen, str):
+            kept = [jax.tree.map(lambda p: np.zeros(np.shape(p), bool), part) for part in moves]
+            moves = (kept[0], moves[1]) if frozen == "weights" else (moves[0], kept[1])
+        else:
+            moves = jax.tree.map(lambda m, f: m & ~f, moves, _like(one, frozen, "frozen"))
     groups = jax.tree.map(lambda p: np.zeros(np.shape(p), int), one)
     if shared is not None:
         groups = jax.tree.map(lambda g: np.asarray(g, int), _like(one, shared, "shared"))
@@ -126,17 +132,6 @@ def _edges(network: Any, one: Any) -> Any:
         there = (W != 0).any(0) if W.ndim == 3 else W != 0
         return jax.tree.map(lambda p: there, one[0]), everything[1]
     return everything
-
-
-def _frozen(one: Any, frozen: Any) -> Any:
-    if isinstance(frozen, str):
-        if frozen not in ("weights", "bias"):
-            raise InvalidInput(f"frozen must be 'weights', 'bias' or a pair of arrays; got {frozen!r}.")
-        return tuple(
-            jax.tree.map(lambda p, on=on: np.full(np.shape(p), on), part)
-            for part, on in zip(one, (frozen == "weights", frozen == "bias"), strict=True)
-        )
-    return _like(one, frozen, "frozen")
 
 
 def _like(tree: Any, given: Any, what: str) -> Any:

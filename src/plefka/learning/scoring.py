@@ -151,7 +151,6 @@ def score_table(
 
 
 def _reason(network: BeliefNetwork, patterns: Patterns) -> str:
-    """Why rows are scored by importance sampling."""
     if likelihood.affordable(network, patterns, AFFORDABLE):
         return "exact=False was given"
     if network.storage.num_children()[patterns.units].any():

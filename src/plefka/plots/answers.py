@@ -72,7 +72,6 @@ def tornado(found: "Sensitivity", top: int = 10, *, title: str | None = None, ax
 
 
 def _name_bars(axes: Axes, names: list[str]) -> None:
-    """From the top down."""
     short = [textwrap.shorten(name, NAME_WIDTH, placeholder="...") for name in names]
     axes.set_yticks(range(len(names)), short, parse_math=False)
     axes.set_ylim(len(names) - 0.4, -0.6)

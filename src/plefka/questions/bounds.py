@@ -128,7 +128,6 @@ def _of_partition(network: Network, given: Evidence, of: str) -> Bounds:
 
 
 def _found(network: Network, part: Part, names: Iterable[str]) -> Iterator[tuple[Method, Posterior, float]]:
-    """What these methods say, as far as they apply."""
     for name in names:
         method = parse_method(name)
         try:

@@ -165,28 +165,19 @@ def explain(
     )
     means, codes = np.where(solution.converged, solution.means[:, asked], np.nan), solution.codes.means[:, asked]
     best = _most_moving(changed, solution.means[2:4], asked, candidates, top) if solution.converged[2:4].all() else []
-    observations, changes = _observations(changed, informed, means, codes), _changes(changed, asked, best)
+    shifts = difference(log_odds(means[0]), log_odds(means[4:]))  # from the fifth on without each observation
+    without = zip(informed, shifts.tolist(), means[4:].tolist(), codes[4:], strict=True)
+    observations = _largest_first([
+        Moved(network.names[unit], _state(changed.evidence, unit), shift, mean, weakest((codes[0], code)))
+        for unit, shift, mean, code in without
+    ])  # fmt: skip
+    changes = _changes(changed, asked, best)
     accuracies = [weakest(codes[:2]), *(each.accuracy for each in (*observations, *changes))]
     return Explanation(
         network.names[asked], float(means[0]), float(means[1]), observations, changes,
         str(solution.method), solution.notes, all(each is Accuracy.EXACT for each in accuracies),
         weakest(codes[0]), weakest(codes[1]),
     )  # fmt: skip
-
-
-def _observations(
-    changed: ChangedEvidence, informed: list[int], means: np.ndarray, codes: np.ndarray
-) -> tuple[Moved, ...]:
-    """`means`, `codes`: of the unit with all evidence, and from the fifth on without each observation."""
-    shifts = difference(log_odds(means[0]), log_odds(means[4:]))
-    moved = [
-        Moved(
-            changed.network.names[unit], _state(changed.evidence, unit), float(shift), float(mean),
-            weakest((codes[0], code)),
-        )
-        for unit, shift, mean, code in zip(informed, shifts, means[4:], codes[4:], strict=True)
-    ]  # fmt: skip
-    return _largest_first(moved)
 
 
 def _largest_first(moves: list) -> tuple:

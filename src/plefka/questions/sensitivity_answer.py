@@ -152,7 +152,6 @@ class Sensitivity(ShownAnswer):
         return Content(title, [ranges, *self._leader(), *self.notes], header, rows, len(self.value), "numbers")
 
     def _leader(self) -> list[str]:
-        """A sentence on the most probable cause, if there is one."""
         if self.leading is None or self.change is None:
             why = (
                 f"no change of the odds of one number by a factor of up to {FOUND_FACTOR:.0e} makes another as probable"

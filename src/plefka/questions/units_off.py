@@ -87,7 +87,6 @@ class UnitsOff:
         return cls(network, evidence, targets, weights, inside, kept, part, units, fields, chances)
 
     def _sums(self, evidence: Evidence) -> ReducedRows | TableElimination:
-        """How rows of the part are summed over."""
         families = families_of(self.part)
         if families is not None:
             tilt = np.where(evidence.tilt <= LEAST, -np.inf, evidence.tilt)

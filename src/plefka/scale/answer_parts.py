@@ -149,7 +149,6 @@ class AnswerParts:
             return None
 
     def _read(self, number: int, columns: list[str] | None = None) -> Any:
-        """The table of a part, or some of its columns."""
         content = extras.pyarrow().BufferReader(self._content(number))
         return extras.pyarrow("pyarrow.parquet").read_table(content, columns=columns)
 
@@ -180,7 +179,12 @@ class AnswerParts:
         """All parts with the same columns: one after another in one file, or as they are in the folder."""
         if not self.is_file:
             self._remove_from(len(done))
-            self._make_alike(len(done))
+            schema, parquet = self._schema(len(done)), extras.pyarrow("pyarrow.parquet")
+            for number in range(len(done)):  # names of rows may be of another kind than in other parts
+                if not parquet.read_schema(self.path(number)).equals(schema):
+                    table = self._read(number)
+                    content = encoded(_alike(table, schema), table.schema.metadata[DIGEST].decode())
+                    whole_files.write(self.path(number), content)
             self._note(done, complete=True)
             return
         with whole_files.replacing(self.out) as (file,):
@@ -189,15 +193,6 @@ class AnswerParts:
         whole_files.remove([*self._from(0), self.folder / MANIFEST, self.folder / whole_files.LOCK])
         with suppress(OSError):  # another run may begin here already
             self.folder.rmdir()
-
-    def _make_alike(self, count: int) -> None:
-        """Parts with names of rows of another kind than the others have are written again."""
-        schema, parquet = self._schema(count), extras.pyarrow("pyarrow.parquet")
-        for number in range(count):
-            if not parquet.read_schema(self.path(number)).equals(schema):
-                table = self._read(number)
-                content = encoded(_alike(table, schema), table.schema.metadata[DIGEST].decode())
-                whole_files.write(self.path(number), content)
 
     def _schema(self, count: int) -> Any:
         """Of all parts: the names of rows may be numbers in one and text, or all missing, in another."""
