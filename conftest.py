@@ -8,24 +8,23 @@ both, `...` stands for anything, and the amount of white space does not count.
 import doctest
 import os
 import shlex
-import subprocess
-import sys
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 from sybil import Example, Sybil
 from sybil.evaluators.python import PythonEvaluator
 from sybil.parsers.markdown import CodeBlockParser, SkipParser
 
+from plefka.cli import main
 from plefka.runtime import program_cache
 
-COMMAND = Path(sys.executable).with_name("plefka")
-CACHE = Path(__file__).parent / ".pytest_cache" / "plefka"
+PLAIN = {"COLUMNS": "100", "NO_COLOR": "1", "PLEFKA_CACHE_DIR": "", "PLEFKA_PROGRESS": "0"}
+CACHE = "jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs"
 PROMPT = "$ "
 LOOSELY = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-PATIENCE = 600  # seconds for one command: only against one that hangs
 
 os.environ.setdefault("PLEFKA_DATA", str(Path(__file__).parents[1] / "shared" / "data"))  # a page has its own folder
 
@@ -65,22 +64,17 @@ def commands_of(block: str) -> list[tuple[str, str]]:
 
 
 def run_console(example: Example) -> str | None:
-    """Run every `$ plefka ...` of a block; what is wrong, or None."""
+    """Run every `$ plefka ...` of a block in this process; what is wrong, or None."""
     for command, shown in commands_of(example.parsed):
         program, *arguments = shlex.split(command)
         if program != "plefka":
             continue
-        done = subprocess.run(
-            [COMMAND, *arguments],
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "PLEFKA_CACHE_DIR": str(CACHE)},
-        )
-        if done.returncode:
-            return f"{command}\nended with {done.returncode}:\n{done.stdout}{done.stderr}"
-        if shown.strip() and not agree(shown, done.stdout):
-            return f"{command}\nshould print:\n{shown}\nbut prints:\n{done.stdout}"
+        with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as errors, patch.dict(os.environ, PLAIN):
+            code = main(arguments)
+        if code:
+            return f"{command}\nended with {code}:\n{out.getvalue()}{errors.getvalue()}"
+        if shown.strip() and not agree(shown, out.getvalue()):
+            return f"{command}\nshould print:\n{shown}\nbut prints:\n{out.getvalue()}"
     return None
 
 
@@ -88,26 +82,29 @@ def enter_folder(namespace: dict) -> None:
     """Every page has an empty folder to itself, which goes away with it."""
     namespace["has_spikes"] = (Path(os.environ["PLEFKA_DATA"]) / "ising" / "spikes.npz").exists()
     namespace["has_ontology"] = (Path(os.environ["PLEFKA_DATA"]) / "hpo" / "is_a.csv.gz").exists()
+    import jax
+
     folder = TemporaryDirectory()
-    namespace["_page"] = (folder, Path.cwd())
+    namespace["_page"] = (folder, Path.cwd(), {name: getattr(jax.config, name) for name in CACHE})
     os.chdir(folder.name)
 
 
 def leave_folder(namespace: dict) -> None:
-    folder, home = namespace.pop("_page")
+    folder, home, cache = namespace.pop("_page")
     os.chdir(home)
     if program_cache.folder_in_use() is not None:
-        _keep_no_more_programs()
+        _keep_no_more_programs(cache)
     folder.cleanup()
 
 
-def _keep_no_more_programs() -> None:
+def _keep_no_more_programs(cache: dict) -> None:
     """A page may have called keep_compiled(), which holds for the whole process, and with it for other tests."""
     import jax
     from jax.experimental.compilation_cache.compilation_cache import reset_cache
 
     program_cache._in_use.clear()
-    jax.config.update("jax_compilation_cache_dir", None)
+    for name, value in cache.items():
+        jax.config.update(name, value)
     reset_cache()
 
 

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from plefka.cli import main
 from plefka.runtime.version import __version__
 
 COMMAND = [sys.executable, "-m", "plefka"]
+SCRIPT = str(Path(sys.executable).with_name("plefka"))  # which is installed
 INFER = [*COMMAND, "infer", "example:espresso", "-e", "slow_flow=1", "-m", "G12"]
 MOST_OURS, MOST_MODULES = 50, 300  # modules; there were 32 and 197
 HEAVY = ("jax", "numpy", "scipy", "matplotlib", "rich", "equinox", "pandas")
@@ -52,7 +54,7 @@ def test_a_second_call_compiles_nothing(tmp_path):
     folder = tmp_path / "cache"
     first = start(INFER, PLEFKA_CACHE_DIR=str(folder))
     kept = {path.name: path.stat().st_mtime_ns for path in folder.iterdir() if path.name.endswith("-cache")}
-    second = start(INFER, PLEFKA_CACHE_DIR=str(folder))
+    second = start([SCRIPT, *INFER[len(COMMAND) :]], PLEFKA_CACHE_DIR=str(folder))
     again = {path.name: path.stat().st_mtime_ns for path in folder.iterdir() if path.name.endswith("-cache")}
     assert kept
     assert again == kept
