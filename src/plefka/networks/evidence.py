@@ -151,6 +151,10 @@ def as_evidence(network: Network, evidence: Any, *, takes_group: bool = False) -
         raise InvalidEvidence(f"a batch of evidence must have at least one row; got shape {found.rows.shape}.")
     batched = found.rows.ndim == 2 or network.stack is not None
     found = _checked(network, (found if found.rows.ndim == 2 else found.take(None))._replace(batched=batched))
+    if network.hierarchy is not None and is_traced(found.rows, found.tilt):
+        raise InvalidEvidence(
+            "evidence for a network with `implies` must be known outside a JAX trace; got traced values."
+        )
     return without_implied(network, found)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from plefka.errors import InvalidEvidence, InvalidNetwork, PlefkaWarning, listed
+from plefka.errors import InvalidNetwork, PlefkaWarning, listed
 from plefka.networks.graph import EdgesByUnit, Graph, cycle_text
 
 
@@ -104,12 +104,6 @@ def without_implied(network: Any, evidence: Any) -> Any:
     """The evidence that enters the likelihood; a Likelihood of what follows from it is a constant."""
     if network.hierarchy is None:
         return evidence
-    from plefka.runtime.precision import is_traced  # the command draws a report without JAX
-
-    if is_traced(evidence.rows, evidence.tilt):
-        raise InvalidEvidence(
-            "evidence for a network with `implies` must be known outside a JAX trace; got traced values."
-        )
     rows = network.hierarchy.most_telling(evidence.rows, network.names)
     if evidence.tilt is None:
         return evidence._replace(rows=rows)

@@ -121,7 +121,7 @@ def _tables(folder: Path) -> tuple[dict[str, Any], str | None]:
 
 
 def _of_release(obo: str, hpoa: str) -> tuple[dict[str, Any], str | None]:
-    """The same tables, as text, from the two files of a release; annotations of phenotypes alone."""
+    """These tables, as text, from the two files of a release; annotations of phenotypes alone."""
     terms, is_a = [], []
     for stanza in obo.split("\n[Term]")[1:]:
         fields = re.findall(r"^(id|name|is_a|is_obsolete): (.+)$", stanza.partition("\n[")[0], re.MULTILINE)
