@@ -297,3 +297,8 @@ def test_the_command_fits_and_goes_on(run: Run, tmp_path: Path):  # noqa: F811
     whole = pf.fit(clinic(), rows, prior=10)
     np.testing.assert_array_equal(numbers_of(pf.load(later)), numbers_of(whole.network))
     assert run("infer", later, "-e", "fever=1").code == 0
+    again = tmp_path / "again.json"  # the model is the network, too
+    assert run("fit", "--rows", tmp_path / "next.csv", "--prior", model, "-o", again).code == 0
+    assert again.read_bytes() == later.read_bytes()
+    lost = run("fit", "--rows", tmp_path / "next.csv", "--prior", "lost.json", "-o", tmp_path / "x.json")
+    assert lost.err.startswith("plefka: lost.json: cannot be read: No such file")

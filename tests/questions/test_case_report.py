@@ -104,3 +104,11 @@ def test_questions_about_many_causes_without_an_exact_answer_are_those_of_the_mo
     why, first = next((text, head.removeprefix("Why ")) for head, text in found.items() if head.startswith("Why"))
     assert f"= {pf.explain(part, case, first, 'exact').probability:.4f} (exact)" in why
     assert "with all others off" not in pf.report(net, case)
+
+
+@pytest.mark.parametrize(
+    ("costs", "message"), [({"sour_taste": -1}, "above 0; got -1"), ({"salt": 1}, "no unit 'salt'")]
+)
+def test_wrong_costs_are_refused_and_not_left_out(costs, message):
+    with pytest.raises(InvalidInput, match=message):
+        pf.report(NET, CASE, costs=costs)

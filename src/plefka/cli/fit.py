@@ -111,6 +111,8 @@ def fit(
 
     pf.keep_compiled()
     given, source = (data, rows) if data and rows else (None, options.table_of(data, rows))
+    if given is None and prior and prior.endswith(".json"):  # what is updated is the network, too
+        given = Path(prior)
     with joined(coordinator, processes, process), ExitStack() as claims:
         devices = Devices()
         with devices.together():

@@ -132,7 +132,7 @@ Rows = Annotated[
     typer.Option(
         "--rows",
         metavar="FILE",
-        help="The table to read, with one column for each unit: .csv, .csv.gz, .parquet, .jsonl or .npy.",
+        help="The table to read, with one column for each unit: .csv, .csv.gz, .xlsx, .parquet, .jsonl or .npy.",
         autocompletion=complete_files,
     ),
 ]

@@ -90,6 +90,8 @@ class Records:
             found = cls(
                 coins, worth, Cases(on, off, sets, counts, np.ones(1, bool)), rows, weights, float(given["total"]), 0
             )
+        except InvalidFile as error:
+            raise InvalidFile(f"{path}: {error}") from error
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise InvalidFile(f"{path}: must have the records that Fitted.save writes; got {error!r}.") from error
         if coins.network.names != network.names:

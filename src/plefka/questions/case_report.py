@@ -20,6 +20,7 @@ from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence, Likelihood
 from plefka.networks.network import Network
 from plefka.questions.ask import ask
+from plefka.questions.candidate_costs import costs_of
 from plefka.questions.explain import explain
 from plefka.questions.most_probable import most_probable
 from plefka.questions.sensitivity import sensitivity
@@ -62,6 +63,8 @@ def report(
     solution = infer(network, evidence, method or DEFAULT_METHOD)
     if solution.is_batch:
         raise InvalidInput(f"a report is about one case; got {solution.num_rows:,} rows. Take one of them.")
+    if isinstance(network, BeliefNetwork):
+        costs_of(network, costs)  # wrong ones are refused, and not left out
     sections = [Section("What was seen", _seen(solution, evidence))]
     sections.append(Section("What is probable", [Text(PROBABLE), _ranking(solution, count)]))
     for heading, about, question in _questions(solution, method, costs):
