@@ -14,7 +14,6 @@ from plefka.cli import options, output, source
 from plefka.cli.exits import DID_NOT_CONVERGE, INTERRUPTED
 from plefka.errors import InvalidInput
 from plefka.inference.solution_words import accuracies, kind_of, quantity_of, status_word
-from plefka.networks.hierarchy import without_implied
 
 Methods = Annotated[
     list[str] | None,
@@ -96,6 +95,8 @@ def infer(
         chosen["conditions"] = do, exclusive, or_none
         _print_done(_write(net, evidence, rows, out, written, **chosen), net, rows, json=json)
         return
+    from plefka.networks.hierarchy import without_implied
+
     methods: list[dict[str, Any]] = [{"method": pf.parse_method(spelling)} for spelling in method or ()] or [{}]
     network = source.read_network(net)
     shown = source.read_units(network, units), top
