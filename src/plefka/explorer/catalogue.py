@@ -123,7 +123,7 @@ class Catalogue:
     # ---- around a unit -----------------------------------------------------------------------------------------------
 
     def around(self, centre: int, hops: int, limit: int) -> dict[str, Any]:
-        """The units near one, nearest and strongest first, and the edges between them."""
+        """What `/neighbourhood` answers."""
         reached, at, kept, left_out = np.zeros(self.size, bool), {centre: 0}, [centre], 0
         reached[centre] = True
         frontier = np.array([centre])

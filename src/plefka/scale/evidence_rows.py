@@ -1,7 +1,6 @@
 """Rows of evidence, compact enough to travel, and evidence that holds in every row beside them."""
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +10,6 @@ from jaxtyping import Float, Int, Int8
 from plefka.errors import InvalidEvidence
 from plefka.networks.evidence import Evidence, as_evidence
 from plefka.networks.intervention import check_not_observed
-from plefka.tables.columns import VISIT, visits
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -53,10 +51,6 @@ class EvidenceBlock(NamedTuple):
     def part(self, rows: slice) -> "EvidenceBlock":
         """Some of the rows."""
         return EvidenceBlock(self.units, self.states[rows], {name: values[rows] for name, values in self.ids.items()})
-
-    def with_visits(self, seen: Counter) -> "EvidenceBlock":
-        """With the number of each row among those of the same name, in this block and in those before."""
-        return self if VISIT in self.ids else self._replace(ids={**self.ids, VISIT: visits(self.ids, seen)})
 
     def digest(self, settings: str) -> str:
         """Equal only for the same rows that are asked the same."""

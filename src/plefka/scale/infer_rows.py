@@ -29,7 +29,7 @@ from plefka.scale.row_questions import RowQuestion
 from plefka.scale.row_sources import RowSource, open_source
 from plefka.scale.rows_done import BlockDone, RowsDone
 from plefka.scale.teams import ReadyResult
-from plefka.tables.columns import IdColumns
+from plefka.tables.columns import VISIT, IdColumns, visits
 from plefka.tables.table import value_errors_as
 
 BYTES = {"": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
@@ -160,7 +160,8 @@ def pieces(source: RowSource, parts: AnswerParts, settings: str) -> Iterator[tup
     for number, rows in enumerate(source.pieces):
         known = parts.digest(number)
         is_block = isinstance(rows, EvidenceBlock)
-        rows = rows.with_visits(seen) if is_block and rows.ids else rows
+        if is_block and rows.ids and VISIT not in rows.ids:
+            rows = rows._replace(ids={**rows.ids, VISIT: visits(rows.ids, seen)})
         done = parts.done(number) if known and is_block and known == rows.digest(settings) else None
         yield number, ReadyResult(BlockAnswer(None, done)) if done else (first, known if not is_block else None, rows)
         first += rows.num_rows if is_block else next(counts)
