@@ -12,7 +12,8 @@ import plefka as pf
 from plefka.cli import main
 from plefka.errors import InvalidFile
 from plefka.files import FORMATS, TABLE_FORMATS, load_evidence
-from plefka.learning import checkpoint
+from plefka.learning.checkpoint import Checkpoint
+from plefka.learning.devices import Devices
 from plefka.tables.dataset import as_dataset
 from plefka.tables.table import read_table
 from plefka.tables.table_files import READERS, about_rows
@@ -75,4 +76,4 @@ def test_a_link_to_a_device(tmp_path, capsys):
 
 def test_a_checkpoint(tmp_path):
     with pipe(tmp_path / "checkpoint") as path, pytest.raises(InvalidFile, match=PIPE):
-        checkpoint._content_of(path)
+        Checkpoint(path, 60.0, Devices()).open(dict, None, ())
