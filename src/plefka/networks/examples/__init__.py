@@ -51,7 +51,10 @@ def example(name: str, *, folder: Any = None, **options: Any) -> BeliefNetwork:
     if name == "hpo" and folder is not None:
         return hpo_network(folder, **options)
     if folder is not None or options or name == "hpo":
-        raise InvalidInput(f"folder and options are for the example 'hpo', which needs a folder; got {name!r}.")
+        raise InvalidInput(
+            f"folder and options are for the example 'hpo', which needs a folder; got {name!r}. Make it once by "
+            "pf.save(pf.example('hpo', folder=...), 'hpo.npz'), and name that file in commands."
+        )
     return read_example(name).network
 
 
