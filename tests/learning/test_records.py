@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -302,3 +303,26 @@ def test_the_command_fits_and_goes_on(run: Run, tmp_path: Path):  # noqa: F811
     assert again.read_bytes() == later.read_bytes()
     lost = run("fit", "--rows", tmp_path / "next.csv", "--prior", "lost.json", "-o", tmp_path / "x.json")
     assert lost.err.startswith("plefka: lost.json: cannot be read: No such file")
+
+
+def test_an_interrupted_fit_returns_whole_steps(monkeypatch):
+    step, taken = Records.step, []
+
+    def interrupting(self, fields):
+        taken.append(fields)
+        if len(taken) == 4:  # in the first epoch, which is finished
+            signal.raise_signal(signal.SIGINT)
+        return step(self, fields)
+
+    monkeypatch.setattr(Records, "step", interrupting)
+    found = pf.fit(clinic(), pd.DataFrame({"fever": [1, 0, 1], "test": [1, 0, 0]}), prior=3)
+    assert (found.stopped, found.epochs) == (pf.Stopped.INTERRUPTED, 1)
+    assert len(taken) == 4
+
+
+def test_the_command_says_that_a_file_has_no_records(run: Run, tmp_path: Path):  # noqa: F811
+    pf.save(clinic(), tmp_path / "net.json")
+    (tmp_path / "rows.csv").write_text("flu,cold,fever,test\n1,0,1,1\n0,0,0,0\n")
+    for name, count in (("new.npz", 1), ("new.json", 0)):
+        ran = run("fit", tmp_path / "net.json", "--rows", tmp_path / "rows.csv", "--prior", 3, "-o", tmp_path / name)
+        assert (ran.code, ran.err.count("has no records")) == (0, count)

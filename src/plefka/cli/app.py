@@ -4,7 +4,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -61,15 +61,9 @@ def plefka(
 def run(arguments: Sequence[str] | None = None) -> int:
     """The exit code; what was wrong with the input is one message on standard error, and so is every warning."""
     with warnings.catch_warnings():
-        warnings.simplefilter("always", PlefkaWarning)
-        shown: set[str] = set()
-
-        def show_once(message: Warning | str, *place: Any) -> None:
-            if str(message) not in shown:  # what several questions say of the same evidence
-                print(f"plefka: {message}", file=sys.stderr)
-            shown.add(str(message))
-
-        warnings.showwarning = show_once
+        warnings.simplefilter("once", PlefkaWarning)  # in each run, though several questions read the same evidence
+        warnings.onceregistry.clear()  # pyright: ignore[reportAttributeAccessIssue]
+        warnings.showwarning = lambda message, *place: print(f"plefka: {message}", file=sys.stderr)
         with progress.show(os.environ.get(progress.VARIABLE) != "0"):
             return _run(arguments)
 

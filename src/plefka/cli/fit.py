@@ -139,6 +139,8 @@ def fit(
             raise typer.Exit(_code(fitted))
         _refuse_unlearned(fitted, network, out)
         fitted.save(out) if prior and out.suffix == ".json" else pf.save(fitted.network, out)
+        if prior and out.suffix != ".json":
+            print(f"plefka: {out} has no records for a later fit to go on with; .json keeps them.", file=sys.stderr)
         if plot:
             pf.plots.history(fitted, plot)
         if features:

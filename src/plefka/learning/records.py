@@ -30,7 +30,7 @@ from plefka.methods.posterior import Accuracy
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.diagnosis import counts_in
 from plefka.networks.edge_list import EdgeList
-from plefka.progress import progress
+from plefka.progress import interruptible, progress
 from plefka.runtime.extras import pandas
 from plefka.tables.dataset import MISSING
 
@@ -79,17 +79,15 @@ class Records:
             coins: Any = Coins(native_json.loads(json.dumps(given["network"]).encode()))  # pyright: ignore
             worth, on, off, counts, weights = arrays = [np.array(given[z], float) for z in SAVED[:5]]
             coin, starts = (np.array(given[z], int) for z in SAVED[5:])
-            rows = np.array([["01".find(z) for z in row] for row in given["rows"]], np.int8).reshape(
-                -1, len(coins.units)
-            )
+            rows = np.array([["01".find(z) for z in row] for row in given["rows"]], np.int8)
+            rows = rows.reshape(-1, len(coins.units))
             sizes, size = [*map(len, arrays), len(coin)], len(coins.field)
             if sizes != [size] * 3 + [len(starts) - 1, len(rows), starts[-1]] or any((z < 0).any() for z in arrays):
                 raise ValueError(f"{sizes} numbers")
             sets = sp.csr_array((np.ones(len(coin)), coin, starts), shape=(len(counts), size))
             on, off, counts = (sp.csr_array(z[None]) for z in (on, off, counts))
-            found = cls(
-                coins, worth, Cases(on, off, sets, counts, np.ones(1, bool)), rows, weights, float(given["total"]), 0
-            )
+            seen = Cases(on, off, sets, counts, np.ones(1, bool))
+            found = cls(coins, worth, seen, rows, weights, float(given["total"]), 0)
         except InvalidFile as error:
             raise InvalidFile(f"{path}: {error}") from error
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
@@ -204,16 +202,21 @@ class Records:
         """The numbers that these rows lead to."""
         fields, start, stopped, history = self.coins.field, time.monotonic(), Stopped.EPOCHS, []
         ahead, _, at_start = self.step(fields)
-        for epoch in progress(range(self.epochs), "expectation steps", verbose):
-            before, fields = fields, self.leap(fields, ahead)
-            ahead, value, log_prior = self.step(fields)
-            per_row = (value.sum() - np.array([at_start, log_prior])) / self.total
-            history.append((epoch + 1, *per_row, np.nan, 1.0, 1.0, time.monotonic() - start))
-            p, q = -np.expm1(-before), -np.expm1(-fields)
-            if np.all(abs(q - p) <= CHANGE[0] * p * (1 - p) + CHANGE[1]):
-                stopped = Stopped.SETTLED
-                break
-        columns: Any = dict(zip(HISTORY_COLUMNS, np.array(history).T, strict=True))
+        try:
+            with interruptible() as check:
+                for epoch in progress(range(self.epochs), "expectation steps", verbose):
+                    before, fields = fields, self.leap(fields, ahead)
+                    ahead, value, log_prior = self.step(fields)
+                    per_row = (value.sum() - np.array([at_start, log_prior])) / self.total
+                    history.append((epoch + 1, *per_row, np.nan, 1.0, 1.0, time.monotonic() - start))
+                    p, q = -np.expm1(-before), -np.expm1(-fields)
+                    if np.all(abs(q - p) <= CHANGE[0] * p * (1 - p) + CHANGE[1]):
+                        stopped = Stopped.SETTLED
+                        break
+                    check()
+        except KeyboardInterrupt:
+            stopped = Stopped.INTERRUPTED
+        columns: Any = dict(zip(HISTORY_COLUMNS, np.reshape(history, (-1, len(HISTORY_COLUMNS))).T, strict=True))
         network, found = self.coins.network_with(fields), replace(self, field=fields)
         doubts = (UNSETTLED.format(self.epochs),) if stopped is Stopped.EPOCHS else ()
         return Fitted(network, columns, stopped, parse_method("exact"), None, False, doubts, Accuracy.EXACT, found)

@@ -50,9 +50,9 @@ def report(
     """One page of HTML about a case, which needs nothing else and prints on two pages.
 
     What was seen, the first `count` causes with their intervals, which go together, why, what to look at next, how far
-    the first one depends on the numbers of the network, and how sure that is. Where no exact answer is found, all but
-    the first two parts are about the 16 most probable causes alone, and say so. A part that cannot be had says so, and
-    none is begun after so many `seconds`. The `evidence` is that of one row, as for `infer`, and `costs` are as for
+    the first one depends on the numbers of the network, and how sure that is. Without an exact answer, parts that would
+    take too long are about the 16 most probable causes. A part that cannot be had says so, and none is begun after so
+    many `seconds`. The `evidence` is that of one row, as for `infer`, and `costs` are as for
     `ask`.
 
     >>> import plefka as pf
@@ -136,8 +136,5 @@ def _questions(solution: Solution, method: Any, costs: Any) -> Iterator[tuple[st
         lambda: ask(network, evidence, method=method, costs=costs, top=ROWS_SHOWN)._content(),
     )
     if first:
-        yield (
-            f"What {first[0]} depends on",
-            SENSITIVE + of_some,
-            lambda: sensitivity(network, evidence, first[0])._content(ROWS_SHOWN),
-        )
+        yield (f"What {first[0]} depends on", SENSITIVE + of_some,
+               lambda: sensitivity(network, evidence, first[0])._content(ROWS_SHOWN))  # fmt: skip
