@@ -147,3 +147,12 @@ def test_rows_count_nothing_twice_and_a_contradiction_is_said_once(run, tmp_path
     means = pf.infer(net.with_implies([]), [{"hand": 1, "eye": 0}, {"arm": 0}], "exact").means
     assert [row["means"]["flu"] for row in content["solutions"][0]["rows"]] == pytest.approx(means[:, 0].tolist())
     assert run("infer", tmp_path / "net.json", "-e", "hand=1,arm=0").err.count("'arm' is off") == 1
+    (tmp_path / "gaps.csv").write_text("flu,hand,arm,eye\n,1,1,0\n")
+    assert (
+        run(
+            "impute", tmp_path / "net.json", tmp_path / "gaps.csv", "-o", tmp_path / "whole.csv", "--probabilities"
+        ).code
+        == 0
+    )
+    filled = (tmp_path / "whole.csv").read_text().splitlines()[1].split(",")
+    assert float(filled[0]) == pytest.approx(means[0, 0])

@@ -145,7 +145,7 @@ def _filled(
     """The table without gaps, and how that went. Only rows with gaps are solved, block by block."""
     import numpy as np
 
-    from plefka.networks.evidence import Evidence
+    from plefka.networks.evidence import Evidence, without_implied
     from plefka.tables.table import evidence_of
 
     values = np.array(given, float)
@@ -155,7 +155,8 @@ def _filled(
     failed = []
     for first in range(0, len(gaps), ROWS_PER_BLOCK):
         block = gaps[first : first + ROWS_PER_BLOCK]
-        solution = pf.infer(network, Evidence(evidence_of(network, units, values[block]), batched=True), method)
+        observed = Evidence(evidence_of(network, units, values[block]), batched=True)
+        solution = pf.infer(network, without_implied(network, observed), method)
         means = solution.means[:, units]
         values[block] = np.where(missing[block], means if probabilities else means > 0.5, values[block])
         failed += [status.value for status in solution.status[~solution.converged]]
