@@ -93,11 +93,11 @@ def read_conditions(
 
 def _state(network: "pf.BeliefNetwork", unit: str, text: str) -> "int | pf.Likelihood | None":
     """0, 1 or the word for a state, or of ON:OFF how probable what was seen is in either state; None where missing."""
-    from plefka.tables.values import NO_STATE, advice_on_value, as_off_and_on, meaning
+    from plefka.tables import values
 
     own = None if network.given_states is None else network.given_states[network.index(unit)]
-    found = meaning(as_off_and_on(network, text), own)
-    if found != NO_STATE:
+    found = values.meaning(values.as_off_and_on(network, text), own)
+    if found != values.NO_STATE:
         return None if found != found else network.values[int(found)]
     try:
         numbers = [float(part) for part in text.split(":")]
@@ -109,7 +109,7 @@ def _state(network: "pf.BeliefNetwork", unit: str, text: str) -> "int | pf.Likel
     off, on = network.values
     raise InvalidEvidence(
         f"unit {unit!r} must be {off} or {on}{named}, or ON:OFF as in {unit}=0.9:0.2; got {text}."
-        f"{advice_on_value(text, own)}"
+        f"{values.advice_on_value(text, own)}"
     )
 
 

@@ -134,7 +134,7 @@ def _batch_content(solution: "Solution") -> Content:
 
 
 def solution_html(solution: "Solution") -> str:
-    """The same, with bars; of a batch, with the most probable causes of its rows."""
+    """With bars; of a batch, with the most probable causes of its rows."""
     content = _batch_content(solution) if solution.is_batch else _row_content(solution, HTML_ROWS, 4)
     if solution.is_batch:
         causes = most_probable_units(solution, len(content.rows))
