@@ -152,7 +152,10 @@ BAD_EVIDENCE = {
     ),
     "negative index": (infer(clinic, {-1: 1}), "there is no unit -1"),
     "half an index": (infer(clinic, {0.5: 1}), "there is no unit 0.5"),
-    "unknown state": (infer(clinic, {"flu": "maybe"}), "state of unit 'flu' must be 0 or 1; got 'maybe'. Leave a unit"),
+    "unknown state": (
+        infer(clinic, {"flu": "maybe"}),
+        "state of unit 'flu' must be 0 or 1; got 'maybe'. Words such as",
+    ),
     "neither 0 nor 1": (infer(clinic, {"flu": 2}), "state of unit 'flu' must be 0 or 1; got 2."),
     "a list for a state": (infer(clinic, {"flu": [1, 0]}), "state of unit 'flu' must be 0 or 1; got [1, 0]."),
     "one unit twice": (infer(clinic, {"flu": 1, 0: 0}), "unit 'flu' is observed twice"),

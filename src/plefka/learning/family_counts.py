@@ -81,9 +81,7 @@ class Coins:
         possible = np.bincount(event, minlength=size) == (states == 1).sum(axis=1)
         possible[off[0][np.isinf(self.field[off[1]])]] = False
         is_set, shape = acting > 1, (size, len(self.field))
-        is_set[number[np.isinf(self.field[coin])]] = (
-            False  # what is certain explains all, and nothing is said of others
-        )
+        is_set[number[np.isinf(self.field[coin])]] = False  # what is certain explains all, and others say nothing
         several, alone = is_set[number], acting[number] == 1
         ends = (np.cumsum(is_set) - 1)[number[several]], coin[several]
         sets = _ones(ends, (np.count_nonzero(is_set), len(self.field)))
