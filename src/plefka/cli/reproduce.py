@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,7 +13,6 @@ from plefka.cli.targets import check_folder
 from plefka.errors import InvalidFile, InvalidInput, nearest
 from plefka.paper.experiment_settings import PARTS, Experiment
 from plefka.runtime.program_cache import COMPILE_FAST, keep_compiled
-from plefka.tables.html_page import ReportTable
 
 
 def reproduce(
@@ -56,7 +55,8 @@ def reproduce(
         rows = {experiment.name: store.read_one(out, experiment) for experiment in chosen}
     sections = render.sections(rows)
     paths = render.write(rows, out, sections)
-    for part in (part for section in sections for part in section.parts if isinstance(part, ReportTable)):
+    tables: list[Any] = [part for section in sections for part in section.parts if hasattr(part, "rows")]
+    for part in tables:
         keep = [k for k, name in enumerate(part.header) if name != "why"]  # explanations are in the report
         shown = [[row[k] for k in keep] for row in part.rows]
         output.print_table([part.header[k] for k in keep], shown, part.caption)
