@@ -53,10 +53,11 @@ def test_plain_sums(kind, all_subtracted, monkeypatch):
         if z == 0:
             assert log_z == -np.inf
             continue
-        tolerance = 1e-7 if all_subtracted else 1e-9  # a sum may be the difference of others 1e8 times as large
+        tolerance = 1e-9  # a sum may be the difference of others 1e5 times as large, and not more
         assert log_z == pytest.approx(np.log(z), abs=tolerance)
         np.testing.assert_allclose(means, on / z, atol=tolerance)
-        np.testing.assert_allclose(slopes, off / z, rtol=tolerance, atol=tolerance)
+        slope_tolerance = 1e-8 if all_subtracted else tolerance  # slopes are parts of it, and may be thousands
+        np.testing.assert_allclose(slopes, off / z, rtol=slope_tolerance, atol=slope_tolerance)
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ import numpy as np
 from plefka.exact.cost import COVER_CALL, COVER_SET, COVER_UNION, LITTLE, MOST_COVERED, NUMBERS_PER_GIB
 from plefka.exact.log_factors import FactorWriter
 
-MOST_LOST = 1e8  # times as much as a sum is, that is subtracted on the way to it
+MOST_LOST, MOST_SUBTRACTED = 1e8, 1e5  # times as much as a sum is: what may be subtracted at most, and what then is
 MOST_POWERS, NEGLIGIBLE, MUCH = 8, 1e-11, 0.25  # powers of the odds of rare causes, what is left, and of the second
 ENTRIES = 2**16  # of products over unions that are made at once
 LEAST_SUM = 1e-250  # which plain numbers can hold
@@ -117,8 +117,16 @@ class CoveringSum:
         return cls(log_odds, writer.fields[findings, 0], theta, causes, findings)
 
     def sums(self) -> tuple[float, np.ndarray, np.ndarray]:
-        """ln Z, the means of causes, and d ln Z / d leak of findings; ln Z is -inf where plain numbers lose it."""
+        """ln Z, the means of causes, and d ln Z / d leak of findings; ln Z is -inf where plain numbers lose it.
+
+        Where what is subtracted turns out to hide the sum, fewer findings are subtracted.
+        """
         order, count = self.order
+        while (found := self._sums_with(order, count)) is None:
+            count //= 2
+        return found
+
+    def _sums_with(self, order: np.ndarray, count: int) -> tuple[float, np.ndarray, np.ndarray] | None:
         leak, theta, odds = self.leak[order], self.theta[order], np.exp(self.log_odds)
         terms, table = list(_rare(theta, odds, self.powers)), np.zeros(2 ** len(order))
         for power, _, weight, sets in terms:
@@ -133,6 +141,8 @@ class CoveringSum:
             steps.append(steps[-1] + weights[-1] * _acted(steps[-1], theta[count:, cause], back=False))
         parts = signs * (together * steps[-1][::-1]).sum(axis=0)
         z = float(parts.sum())
+        if count and not np.abs(parts).sum() <= MOST_SUBTRACTED * z:
+            return None
         if not z > LEAST_SUM:
             return -np.inf, np.full(len(odds), np.nan), leak * np.nan
         means, slopes, back = np.zeros(len(odds)), np.zeros(len(leak)), signs * together[::-1] / z
