@@ -401,11 +401,11 @@ def test_validation_stops_and_the_best_machine_is_returned(drawn):
 def test_states_that_a_method_does_not_see_are_a_warning(monkeypatch, drawn):
     """Annealing says that ln P is far lower than the estimate."""
     machine, rows = drawn
-    monkeypatch.setattr("plefka.learning.gradients.annealed_score", lambda *_: AnnealedScore(-50.0, 0.1))
+    monkeypatch.setattr("plefka.learning.honest_score.annealed_score", lambda *_: AnnealedScore(-50.0, 0.1))
     fitted = pf.fit(independent(machine), rows, "G2", epochs=1, verbose=False)
-    assert any("finds ln P per row of -50 where the method says" in each for each in fitted.warnings)
+    assert any("per row where ln P is -50 (by sampling, +- 0.1)" in each for each in fitted.warnings)
     monkeypatch.setattr(
-        "plefka.learning.gradients.annealed_score", lambda *_: AnnealedScore(fitted.history["objective"][-1], 0.1)
+        "plefka.learning.honest_score.annealed_score", lambda *_: AnnealedScore(fitted.history["objective"][-1], 0.1)
     )
     assert not pf.fit(independent(machine), rows, "G2", epochs=1, verbose=False).warnings
 
@@ -414,7 +414,7 @@ def test_neighbours_that_mislead_are_a_warning():
     start = pf.BoltzmannMachine(0.9 * (np.ones((20, 20)) - np.eye(20)), np.full(20, -6.0))
     rows = (np.random.default_rng(0).random((200, 20)) < 0.02).astype(float)
     fitted = pf.fit(start, rows, "pseudolikelihood", epochs=1, seed=0, optimizer=optax.sgd(1e-9), verbose=False)
-    assert any("which is below that of independent units" in each for each in fitted.warnings)
+    assert any("that of independent columns" in each for each in fitted.warnings)
 
 
 def test_couplings_that_are_0_as_yet_count_when_a_method_is_chosen():

@@ -36,8 +36,6 @@ FREE, CLAMPED = range(2)  # tell the random numbers of one step apart
 class ByChains(Gradients):
     """Gradients from chains; their states are what later steps need."""
 
-    estimates_by_annealing = True
-
     def __init__(self, run: "LearningRun"):
         super().__init__(run)
         seed = run.method.seed if run.method.seed is not None else run.seed
@@ -136,9 +134,6 @@ class ByChains(Gradients):
             return annealed_score(machine, data, self.seed).value
         piece = next(data.pieces(min(MOST_SCORED_ROWS, len(data)), self.seed, 0, 0, 1))
         return annealed_score_of_rows(machine, data.evidence(piece.values), piece.counts, self.seed).value
-
-    def validation(self, machine: "BoltzmannMachine", held_out: Patterns) -> float:
-        return annealed_score_of_rows(machine, held_out.rows(), held_out.counts, self.seed).value
 
 
 def _colours(storage: Any) -> np.ndarray:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from plefka.learning.gradient_step import TrainingState
     from plefka.learning.steps import LearningRun, Steps
 
-FORMAT = 4
+FORMAT = 5
 THERE = b"+"  # before the content of a file, which may be empty
 OPTIMISER_STEPS = 3  # of the optimiser; enough to tell its step size and its momentum
 

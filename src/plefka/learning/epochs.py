@@ -13,6 +13,8 @@ from plefka.errors import InvalidInput, ProcessLost
 from plefka.learning.checkpoint import Checkpoint, fingerprint
 from plefka.learning.fitted import HISTORY_COLUMNS, Fitted, Stopped
 from plefka.learning.gradient_step import TrainingState
+from plefka.learning.honest_score import HonestScore, RowsScore, Verdict
+from plefka.learning.patterns import Patterns
 from plefka.learning.steps import BatchNumber, Steps
 from plefka.progress import interruptible, progress, uninterrupted
 from plefka.runtime.precision import is_key, precision, to_numpy
@@ -48,6 +50,7 @@ class Loop:
         self.begun = self._beginning()
         self.alive = np.ones(self.stack, bool)
         self.best = (np.full(self.stack, -np.inf), free, np.zeros(self.stack, int))  # value, parameters, epochs since
+        self.held_score = None if run.held_out is None else HonestScore(steps, run.held_out)
         self.history: dict[str, list] = {name: [] for name in HISTORY_COLUMNS}
         self.start = time.monotonic()
 
@@ -94,13 +97,17 @@ class Loop:
         self._batches(epoch, check)
         training = self._training()
         state, last_usable, alive = self._usable(self.begun.state, training["objective"])
-        network, held_out = self.steps.network(state.free), self.run.held_out
+        network = self.steps.network(state.free)
+        held, validation = self.held_score, RowsScore(*np.full((2, *self.stack), np.nan))
+        if held is not None and held.is_due(epoch + 1):
+            validation = held.of(network)
         entry = {
             "epoch": epoch + 1,
             **training,
             "objective": self.steps.objective(network, training["objective"], epoch),
             "log_likelihood": self.steps.exact(network),
-            "validation": np.full(self.stack, np.nan) if held_out is None else self.steps.validation(network, held_out),
+            "validation": validation.value,
+            "validation_error": validation.error,
         }
         entry["seconds"] = time.monotonic() - self.start + self.earlier_seconds
         with uninterrupted():
@@ -145,8 +152,7 @@ class Loop:
     # ---- stopping ----------------------------------------------------------------------------------------------------
 
     def _remember_best(self, validation: Any) -> None:
-        if self.run.held_out is None:
-            return
+        """The network of the best epoch; one that was not scored is none."""
         value, free, since = self.best
         better = np.asarray(validation > value)
         self.best = (np.where(better, validation, value), _choose(better, self.state.free, free),
@@ -159,31 +165,48 @@ class Loop:
             return Stopped.NOT_FINITE
         if self.stopped_by_callback:
             return Stopped.CALLBACK
-        if self.run.held_out is not None and np.all(self.best[2] >= self.run.patience):
+        held, done = self.held_score, len(self.history["epoch"])
+        if held is not None and held.is_due(done) and np.all(self.best[2] >= max(self.run.patience, held.every)):
             return Stopped.VALIDATION
         return None
 
+    @precision("float64")
     def _fitted(self, stopped: Stopped) -> Fitted:
-        best = self.run.held_out is not None and self.history["epoch"]
-        network = self.steps.network(self.best[1] if best else self.state.free)
+        last = network = self.steps.network(self.state.free)
+        if self.held_score is not None and self.history["epoch"]:
+            if not self.held_score.is_due(len(self.history["epoch"])):  # for the result, but not for the checkpoint
+                found = self.held_score.of(last)
+                self.history["validation"][-1], self.history["validation_error"][-1] = found
+                self._remember_best(found.value)
+            network = self.steps.network(self.best[1])
         history = {name: np.array(column, int if name == "epoch" else float) for name, column in self.history.items()}
-        doubts = self.steps.doubts(network, history["objective"][-1]) if self.history["epoch"] else ()
+        verdict = self._verdict(last, history)
         return Fitted(
             network,
             history,
             stopped,
             self.run.method,
             self.state.optimizer,
-            ~np.array(self.alive),
-            tuple(doubts),
+            ~np.array(self.alive) | verdict.diverged,
+            verdict.sentences,
             self.steps.accuracy,
         )
+
+    def _verdict(self, network: Any, history: dict) -> Verdict:
+        """What ln P of the rows says of the objective, where it costs little beside learning."""
+        data, nothing = self.run.data, Verdict({}, np.zeros(self.stack, bool), {}, {})
+        if not isinstance(data, Patterns) or not len(history["epoch"]):
+            return nothing
+        score = HonestScore(self.steps, data)
+        return score.verdict(network, history["objective"][-1]) if score.is_cheap(len(history["epoch"])) else nothing
 
     def _label(self) -> str:
         if not self.history["objective"]:
             return f"learning by {self.run.method}"
         best = np.fmax.reduce(np.atleast_1d(self.history["objective"][-1]))
-        return f"learning by {self.run.method}, {best:.4f} per row"
+        held = np.max(self.best[0])
+        score = f", ln P of held rows {held:.4f}" if np.isfinite(held) else ""
+        return f"learning by {self.run.method}, objective {best:.4f} per row{score}"
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
 

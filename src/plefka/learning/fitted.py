@@ -56,8 +56,13 @@ IMPOSSIBLE = (
     "some rows are impossible in the network (ln P is -inf): a leak, prior or weight of 0 stays 0, and an infinite one "
     "infinite. Start these from small or large numbers to learn them"
 )
-FAILED = "some parameters became infinite or nan, and the last usable ones were kept; use a smaller step"
-HISTORY_COLUMNS = ("epoch", "objective", "log_likelihood", "validation", "solved", "converged", "seconds")
+FAILED = (
+    "learning diverged: parameters became infinite or nan and the last usable ones were kept, or ln P ended below its "
+    "beginning and below fair coin flips; use a smaller step"
+)
+HISTORY_COLUMNS = (
+    "epoch", "objective", "log_likelihood", "validation", "validation_error", "solved", "converged", "seconds",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,16 +74,19 @@ class Fitted(Generic[N]):
         `epoch`; `objective`, the method's estimate of ln P per row as it was during the epoch (of pseudolikelihood, the
         sum of ln P of each unit given all others; of persistent, an estimate with ln Z by annealed importance sampling,
         renewed now and then); `log_likelihood`, the
-        exact one after it, nan where that costs too much; `validation`, the estimate on the validation rows, where one
-        that could not be solved counts as the worst, or as fair coin flips if that is lower; `solved`, the fraction of
+        exact one after it, nan where that costs too much; `validation` and `validation_error`, ln P per validation row
+        as `score` has it: exact (with error 0) where that is affordable, else by importance sampling, or with ln Z by
+        annealing, with its standard error, and nan after epochs in which it was left out, as scores are a fifth of
+        the work at most; `solved`, the fraction of
         rows that could be learned from, as their free energy is that of some probability; `converged`, the fraction
         whose means reached `tol` within the evaluations that a solve has; `seconds` since the start.
     - `stopped`: why it ended. `warnings`: reasons to doubt the network although learning came to its end.
     - `optimizer_state`: what the optimiser remembers after the last epoch. With validation rows the network may be that
         of an earlier epoch, and the two do not belong together. To go on with a run use a checkpoint.
     - `accuracy`: what the objective is as ln P of the rows: exact, a lower bound or an estimate.
-    - `doubts`: of a Boltzmann machine, what annealed importance sampling says against the estimate; part of `warnings`.
-    - `failed`: True for a network that was left at its last usable parameters; of a stack, one for each network.
+    - `doubts`: what ln P of the rows says against the objective, or of an end below the beginning; part of `warnings`.
+    - `failed`: True for a network that diverged: it was left at its last usable parameters, or ended below both its
+        beginning and fair coin flips; of a stack, one for each network.
 
     >>> import plefka as pf
     >>> rows = [[1, 1, 0, 0], [0, 0, 1, 1]] * 10
@@ -150,8 +158,8 @@ class Fitted(Generic[N]):
             IMPOSSIBLE: last["log_likelihood"] == -np.inf,
             FAILED: np.asarray(self.failed),
         }
-        counted = (_counted(sentence, np.atleast_1d(doubt)) for sentence, doubt in found.items() if np.any(doubt))
-        return [*counted, *self.doubts]
+        sentences = (counted(sentence, np.atleast_1d(doubt)) for sentence, doubt in found.items() if np.any(doubt))
+        return [*sentences, *self.doubts]
 
     def __repr__(self) -> str:
         if not self.epochs:
@@ -173,7 +181,7 @@ class Fitted(Generic[N]):
         return page(Content(f"Fitted by {self.method}: {self.epochs:,} epochs", about, header, rows, len(rows)))
 
 
-def _counted(sentence: str, doubtful: np.ndarray) -> str:
+def counted(sentence: str, doubtful: np.ndarray) -> str:
     """The sentence, of a stack with the number of networks that it is about."""
     return sentence if len(doubtful) == 1 else f"{np.count_nonzero(doubtful)} of {len(doubtful)} networks: {sentence}"
 

@@ -14,10 +14,8 @@ import numpy as np
 from plefka.errors import InvalidInput
 from plefka.exact.exact_method import Exact
 from plefka.exact.state_sum import MachineStateSum
-from plefka.inference.free_machine import log_partition_of_free
 from plefka.inference.infer import infer
 from plefka.inference.library import parse_method
-from plefka.learning.annealed import annealed_score, independent
 from plefka.learning.pair_moments import MOST_PAIRED, Moments, beyond_second_order, moments, outer
 from plefka.learning.patterns import Patterns, complete, leaves_independent
 from plefka.learning.steps import BatchNumber, max_steps
@@ -34,16 +32,6 @@ if TYPE_CHECKING:
 STEP_SECONDS = 0.05  # seconds of the exact ln Z that is computed after every epoch
 GRADIENT_WORK = 2**25  # multiply-adds of the rows of a restricted machine, for the same
 FREE_STEPS = 1000  # of a search, in every step, unless given
-MOST_DOUBTED = 2**20  # couplings of a machine whose score is checked by annealing after learning
-NOTABLE, SLIGHT = 0.2, 0.01  # of what was gained over independent units, and of what these have
-UNSEEN = (
-    "annealed importance sampling finds ln P per row of {:.4g} where the method says {:.4g}: the machine has probable "
-    "states that this method does not see. Learn by persistent, with penalties, or for fewer epochs"
-)
-WORSE = (
-    "annealed importance sampling finds ln P per row of {:.4g}, which is below that of independent units, {:.4g}. "
-    "Learn by persistent, with penalties, or for fewer epochs"
-)
 
 
 class Gradient(NamedTuple):
@@ -64,7 +52,6 @@ class Gradients(ABC):
 
     memory: Any = ()
     estimates = True  # whether the objective estimates ln P
-    estimates_by_annealing = False
 
     def __init__(self, run: "LearningRun"):
         self.run = run
@@ -94,27 +81,6 @@ class Gradients(ABC):
     def estimate(self, number: int, machine: "BoltzmannMachine", epoch: int) -> float:
         """ln P per row after an epoch, counted from 1; nan where what batches gave during the epoch will do."""
         return np.nan
-
-    def doubt(self, machine: "BoltzmannMachine", objective: float) -> str:
-        """What annealed importance sampling says against the estimate; empty where it agrees.
-
-        Its ln Z is seldom too high, so that a lower ln P is a sign of states that the method has not seen.
-        """
-        data = self.run.data
-        sure = self.estimates_by_annealing or isinstance(self.run.method, Exact)
-        if sure or not isinstance(data, Patterns) or machine.num_edges > MOST_DOUBTED:
-            return ""
-        annealed = annealed_score(machine, data, 0)
-        lowest = independent(data)
-        margin = 5 * annealed.error + SLIGHT * abs(lowest)
-        if self.estimates:
-            is_high = objective - annealed.value > margin + NOTABLE * abs(objective - lowest)
-            return UNSEEN.format(annealed.value, objective) if is_high else ""
-        return WORSE.format(annealed.value, lowest) if annealed.value < lowest - margin else ""
-
-    @abstractmethod
-    def validation(self, machine: "BoltzmannMachine", held_out: Patterns) -> float:
-        """ln P per row of rows that are held out."""
 
     def clamped(self, machine: "BoltzmannMachine", rows: Rows) -> Moments:
         """The averages of complete rows, without solving anything."""
@@ -167,18 +133,6 @@ class ByMoments(Gradients):
         converged = clamped.converged if free.converged else 0.0
         return Gradient(clamped.log_partition - n * free.log_partition, n, converged, first, second)
 
-    def validation(self, machine: "BoltzmannMachine", held_out: Patterns) -> float:
-        free = log_partition_of_free(machine, self.method, prune=True)
-        if np.isnan(free):  # it has no solution
-            return -np.inf
-
-        def of_some(index: np.ndarray) -> np.ndarray:
-            return infer(machine, Evidence(held_out.rows(index), batched=True), self.method).log_partition[None]
-
-        found = self.run.devices.in_shares(of_some, len(held_out))[0]
-        found = np.where(np.isfinite(found), found, found[np.isfinite(found)].min(initial=free))
-        return float((found - free) @ held_out.counts / held_out.total)
-
 
 class ByNeighbours(Gradients):
     """The pseudo-likelihood: sum_i ln P(S_i | all others), which needs no ln Z."""
@@ -203,12 +157,6 @@ class ByNeighbours(Gradients):
         )  # fmt: skip
         value = (S * x - np.logaddexp(0.0, x)).sum(axis=0) @ c
         return Gradient(value, c.sum(), c.sum(), surprise @ c, second)
-
-    def validation(self, machine: "BoltzmannMachine", held_out: Patterns) -> float:
-        if not complete(held_out):
-            raise InvalidInput("pseudolikelihood needs validation rows in which every unit is observed.")
-        rows = np.arange(len(held_out)), held_out.rows(), held_out.counts
-        return self.of(0, machine, rows, BatchNumber(0, 0)).log_likelihood / held_out.total
 
 
 def default_method(machine: "BoltzmannMachine", data: Any) -> Method:

@@ -1,27 +1,23 @@
 """How a belief network is learned: which methods, what a step is, and the estimates of ln P."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plefka.errors import InvalidInput, MethodDoesNotApply
-from plefka.inference.infer import infer
 from plefka.inference.library import METHODS
 from plefka.learning import likelihood
 from plefka.learning.checkpoint import digest
-from plefka.learning.devices import Devices
 from plefka.learning.gradient_step import Batch, Outcome, StepSettings, TrainingState, step
 from plefka.learning.parameters import Parametrisation, adam
-from plefka.learning.patterns import Data, Patterns, Piece, batch_places, complete
+from plefka.learning.patterns import Data, Piece, batch_places, complete
 from plefka.learning.steps import BatchNumber, Steps, max_steps
 from plefka.mean_field.minimisation import random_start
 from plefka.mean_field.schemes import HigherOrder, MeanField
 from plefka.mean_field.taylor import Taylor
 from plefka.methods.method import Method
-from plefka.methods.posterior import Accuracy, Status
+from plefka.methods.posterior import Accuracy
 from plefka.networks.fingerprint import activation_text
-from plefka.reduction.question import LOWEST
 from plefka.solvers.policies import POLICIES, Monotone
 
 if TYPE_CHECKING:
@@ -38,7 +34,6 @@ OPTIMISED_AFTER = 2**11  # steps, from which on it pays to optimise their progra
 EPOCHS_AHEAD = 16  # that most runs do at least
 MOST_STARTS = 2**25  # numbers that are kept for the next epoch to start from
 STORED = np.float32
-VALIDATION_STEPS = 300  # unless given; these rows have no means of an earlier epoch to start from
 
 
 def check(network: "BeliefNetwork", method: Method) -> None:
@@ -187,33 +182,6 @@ class BeliefSteps(Steps):
         storage, f = self.run.settings.storage, self.run.settings.activation
         is_bound = self.run.settings.functional.is_bound_of(f, storage.most_parents())
         return Accuracy.LOWER_BOUND if is_bound else Accuracy.ESTIMATE
-
-    def validation(self, network: Any, held_out: Patterns) -> np.ndarray:
-        """The mean estimate per row by `infer`, of a stack one for each network."""
-        run = self.run
-        method = replace(run.method, tol=run.settings.tol, max_steps=max_steps(run.method, VALIDATION_STEPS))
-        found = [_mean_estimate(each, method, held_out, run.devices) for each in self.each(network)]
-        return np.reshape(found, self.stack)
-
-
-def _mean_estimate(network: "BeliefNetwork", method: MeanField, patterns: Patterns, devices: Devices) -> float:
-    """ln P per row. A row that fails must not make the others' mean look better.
-
-    It counts as the worst of them, or as independent fair coin flips if that is lower.
-    """
-
-    def of_some(index: np.ndarray) -> np.ndarray:
-        solution = infer(network, patterns.rows(index), method)
-        estimates, status = solution.log_likelihood, solution.status
-        solved = ((status == Status.CONVERGED) | (status == Status.OUT_OF_STEPS)) & (estimates <= -LOWEST)
-        return np.stack([estimates, solved])
-
-    estimates, solved = devices.in_shares(of_some, len(patterns))
-    solved = solved == 1
-    if not solved.any():
-        return -np.inf
-    worst = min(estimates[solved].min(), -len(patterns.units) * np.log(2))
-    return float(np.where(solved, estimates, worst) @ patterns.counts / patterns.total)
 
 
 steps = BeliefSteps

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from plefka.networks.boltzmann import BoltzmannMachine
 
 BATCH_SIZE = 32
+SEARCHED, FREE_ROWS = 4, 500  # rows of machines need no search: a part of its work; passes of the free machine
 
 
 class MachineSettings(eqx.Module):
@@ -125,18 +126,19 @@ class MachineSteps(Steps):
         found = self._of_each(network, lambda number, machine: self.gradients.estimate(number, machine, epoch + 1))
         return np.where(np.isnan(found), during, found)
 
-    def validation(self, network: Any, held_out: Patterns) -> Any:
-        return self._of_each(network, lambda _, machine: self.gradients.validation(machine, held_out))
-
     @property
     def accuracy(self) -> Accuracy:
         """A difference of two ln Z is no bound; it is exact where both were in every step."""
         return Accuracy.EXACT if self.gradients.exact_steps == {True} else Accuracy.ESTIMATE
 
-    def doubts(self, network: Any, objective: Any) -> list[str]:
-        values = zip(self.each(network), np.atleast_1d(objective), strict=True)
-        found = [self.gradients.doubt(machine, value) for machine, value in values]
-        return list(dict.fromkeys(sentence for sentence in found if sentence))
+    @property
+    def estimates(self) -> bool:
+        return self.gradients.estimates
+
+    @property
+    def epoch_work(self) -> float:
+        free = self.num_batches * FREE_ROWS * self.run.network.num_edges * (self.run.network.stack or 1)
+        return super().epoch_work / SEARCHED + free
 
     def _of_each(self, network: Any, function: Callable[[int, "BoltzmannMachine"], float]) -> Any:
         return np.reshape([function(*machine) for machine in enumerate(self.each(network))], self.stack)

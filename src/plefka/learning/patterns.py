@@ -100,6 +100,14 @@ class Patterns(Data):
         """Some patterns as evidence."""
         return self.evidence(self.values[index])
 
+    def thinned(self, most: int) -> "Patterns":
+        """So many rows at most, spread evenly over all, each as often as it is there."""
+        if len(self) <= most:
+            return self
+        places = (np.arange(most) + 0.5) / most * self.total
+        kept, counts = np.unique(np.searchsorted(np.cumsum(self.counts), places), return_counts=True)
+        return Patterns(self.values[kept], counts * 1.0, self.units, self.size, np.arange(len(kept)))
+
     def pieces(self, size: int, seed: int | None, epoch: int, skip: int, multiple: int) -> Iterator[Piece]:
         for index, counts in islice(batches(self, size, seed, epoch, multiple), skip, None):
             yield Piece(index, self.values[index], counts)

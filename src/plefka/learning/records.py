@@ -208,7 +208,7 @@ class Records:
                     before, fields = fields, self.leap(fields, ahead)
                     ahead, value, log_prior = self.step(fields)
                     per_row = (value.sum() - np.array([at_start, log_prior])) / self.total
-                    history.append((epoch + 1, *per_row, np.nan, 1.0, 1.0, time.monotonic() - start))
+                    history.append((epoch + 1, *per_row, np.nan, np.nan, 1.0, 1.0, time.monotonic() - start))
                     p, q = -np.expm1(-before), -np.expm1(-fields)
                     if np.all(abs(q - p) <= CHANGE[0] * p * (1 - p) + CHANGE[1]):
                         stopped = Stopped.SETTLED

@@ -7,13 +7,14 @@ import numpy as np
 
 from plefka.errors import InvalidInput
 from plefka.inference.infer import infer
+from plefka.inference.library import parse_method
 from plefka.learning import likelihood
 from plefka.learning.annealed import exact_sums, log_partitions
-from plefka.learning.fitting import learning_method
 from plefka.learning.patterns import MISSING, Patterns, as_patterns, as_table
 from plefka.mean_field.schemes import MeanField
 from plefka.methods.method import Method
 from plefka.methods.posterior import EXACT, LOWER_BOUND, Accuracy, Status
+from plefka.networks.activations import Sigmoid
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.evidence import Evidence
@@ -158,16 +159,22 @@ def _reason(network: BeliefNetwork, patterns: Patterns) -> str:
     return f"the 2^{len(patterns.latent)} states of the hidden units are too many to sum over"
 
 
+def proposal(method: str | Method | None, network: BeliefNetwork) -> Method:
+    """The method whose means states are drawn from: a bound unless given, where there is one."""
+    f = network.activation
+    return parse_method(method or ("SJJ" if isinstance(f, Sigmoid) else "G1" if f.mixes_kinds else "G12"))
+
+
 def score_patterns(
     network: BeliefNetwork, patterns: Patterns, method: str | Method | None, seed: int | None, num_samples: int,
-    *, exact: bool | None = None,
+    *, exact: bool | None = None, most: int = AFFORDABLE,
 ) -> Score:  # fmt: skip
-    """ln P of rows under a belief network: summed over its latent units, or by importance sampling."""
-    chosen = learning_method(method, network.activation)
+    """ln P of rows under a belief network: summed over its latent units in `most` steps, or by importance sampling."""
+    chosen = proposal(method, network)
     if not isinstance(chosen, MeanField):  # where the sum is exact too: a slip should not depend on the data
         raise InvalidInput(f"importance sampling draws from the solution of a scheme such as G12; got {chosen}.")
     chosen.check(network)
-    possible = likelihood.affordable(network, patterns, AFFORDABLE)
+    possible = likelihood.affordable(network, patterns, most)
     if exact is True and not possible:
         raise InvalidInput(
             f"exact=True does not apply, because {_reason(network, patterns)}. "
@@ -205,7 +212,7 @@ def _sampled_chunk(
     solution = infer(network, rows, method)
     impossible, code = solution.status == Status.IMPOSSIBLE, solution.codes.log_partition
     exact = (code == EXACT) & ~impossible
-    means = np.where(impossible[:, None], 0.5, solution.means)
+    means = np.where(impossible[:, None] | ~np.isfinite(solution.means), 0.5, solution.means)
     rng = np.random.default_rng((seed, number))
     log_weights = _log_weights(network, rows, means, rng, num_samples)
     value, error, effective = averaged(log_weights)

@@ -11,6 +11,8 @@ from plefka.learning.gradient_step import Outcome, TrainingState, parameters_of
 from plefka.learning.patterns import Data, Patterns, Piece
 from plefka.methods.posterior import Accuracy
 
+ROW_WORK = 30  # passes over the edges that a row takes, about: those of a search, and a gradient
+
 
 class LearningRun(NamedTuple):
     """What is learned from what, and for how long."""
@@ -65,9 +67,10 @@ class Steps(ABC):
     def exact(self, network: Any) -> Any:
         """The exact ln P per row, or nan where that costs too much."""
 
-    @abstractmethod
-    def validation(self, network: Any, held_out: Patterns) -> Any:
-        """The estimate of ln P per row on the rows that are held out."""
+    @property
+    def epoch_work(self) -> float:
+        """The multiply-adds of an epoch, about."""
+        return float(len(self.run.data) * self.run.network.num_edges * (self.run.network.stack or 1) * ROW_WORK)
 
     def objective(self, network: Any, during: Any, epoch: int) -> Any:
         """ln P per row for the history: what all batches of the epoch have given, or another estimate."""
@@ -78,9 +81,10 @@ class Steps(ABC):
     def accuracy(self) -> Accuracy:
         """What the objective is."""
 
-    def doubts(self, network: Any, objective: Any) -> list[str]:
-        """Reasons to doubt what was learned, in sentences; `objective` is that of the last epoch."""
-        return []
+    @property
+    def estimates(self) -> bool:
+        """Whether the objective estimates ln P."""
+        return True
 
     def network(self, free: Any) -> Any:
         """The network with these free numbers."""

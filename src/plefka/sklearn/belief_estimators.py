@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,14 +16,19 @@ from plefka.ensembles import around, named
 from plefka.inference.solution import Solution
 from plefka.learning.fitted import Fitted
 from plefka.learning.fitting import learning_method
+from plefka.learning.likelihood import affordable
 from plefka.learning.parameters import adam
-from plefka.mean_field.schemes import MeanField
+from plefka.learning.patterns import Patterns, as_patterns
+from plefka.learning.scoring import score_patterns
 from plefka.methods.method import Method
 from plefka.networks.activations import Activation, as_activation
 from plefka.networks.belief import BeliefNetwork
 from plefka.runtime.precision import precision
 from plefka.sklearn.density import DensityModel
 from plefka.sklearn.learner import LARGEST_SEED, Learner, frequencies
+
+EXACT_ROW_WORK, ANY_WORK = 2**20, 2**62  # multiply-adds of a row whose ln P is exact; and of any number of such rows
+DRAWS = 200  # of states for each row, where it is not
 
 
 @dataclass(eq=False, repr=False)
@@ -84,17 +89,27 @@ class BeliefNetworkModel(DensityModel, LayeredLearner):
     - `verbose`: show a progress bar on standard error.
 
     **Attributes:** `network_`, `fitted_` (what `plefka.fit` returned last), `history_` (arrays with an entry for each
-    epoch), `n_iter_` (epochs so far), `score_is_bound_`, `n_features_in_`, `feature_names_in_`.
+    epoch), `n_iter_` (epochs so far), `score_is_bound_` (where ln P of rows is exact, as it is with few hidden units;
+    elsewhere it is estimated by importance sampling, which is below ln P on average), `n_features_in_`,
+    `feature_names_in_`.
     """
 
     network_: BeliefNetwork
 
     def _is_bound(self) -> bool:
-        functional, network = cast(MeanField, self.fitted_.method).functional, self.network_
-        return functional.is_bound_of(network.activation, network.storage.most_parents())
+        """Whether ln P of rows is exact, however many there are."""
+        units = np.arange(self.network_.size)[self._visible(self.network_)]
+        one = Patterns(np.ones((1, len(units)), np.int8), np.ones(1), units, self.network_.size, np.zeros(1, int))
+        return affordable(self.network_, one, EXACT_ROW_WORK) is not None
 
     def _log_likelihood(self, rows: np.ndarray) -> np.ndarray:
-        return np.asarray(self._infer(self.network_, rows).log_likelihood)
+        found, seen = np.zeros(len(rows)), ~np.isnan(rows).all(axis=1)  # of what observes nothing ln P is 0
+        if seen.any():
+            patterns = as_patterns(self.network_, self._evidence(self.network_, rows[seen]))
+            exact = None if self._is_bound() else False
+            score = score_patterns(self.network_, patterns, None, self._first_seed, DRAWS, exact=exact, most=ANY_WORK)
+            found[seen] = score.log_likelihood
+        return found
 
     def _means(self, rows: np.ndarray) -> np.ndarray:
         return self._infer(self.network_, rows).means

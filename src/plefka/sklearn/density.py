@@ -68,7 +68,7 @@ class DensityModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
     # ---- the density -------------------------------------------------------------------------------------------------
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """The estimate of ln P of every row, of what is not missing in it; a lower bound if `score_is_bound_`."""
+        """ln P of every row, of what is not missing in it: exact if `score_is_bound_`, else an estimate by sampling."""
         check_is_fitted(self)
         return self._log_likelihood(self._rows(X, reset=False))
 

@@ -1,0 +1,136 @@
+"""ln P per row beside the objective of a run: exact where that is affordable, else an estimate with its error.
+
+A scheme's objective is what is climbed, and may rise while the network gets worse. What is validated, stopped by and
+chosen by is this score instead, which is that of `score`. Its cost is counted in multiply-adds, so that two runs score
+the same epochs, and kept to a fifth of that of learning: of many rows some are scored, and not after every epoch.
+"""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from plefka.learning import likelihood
+from plefka.learning.annealed import annealed_score, annealed_work, independent
+from plefka.learning.fitted import counted
+from plefka.learning.patterns import MISSING, Patterns
+from plefka.learning.scoring import score_patterns
+from plefka.methods.posterior import Accuracy
+from plefka.networks.belief import BeliefNetwork
+
+if TYPE_CHECKING:
+    from plefka.learning.steps import Steps
+
+DRAWS = 100  # of states for each row
+SEARCHES = 60  # what the search of a row's means takes, in draws
+SHARE = 5  # one part of so many is what scores may cost
+FEWEST_ROWS, FREE_WORK, WORK_ONCE = 256, 2**22, 2**25  # rows that are scored in any case; what needs no thrift
+GAP, GAP_OF_SIZE, SLIGHT = 0.02, 0.05, 0.01  # nats per row, and parts of ln P, of no account: above it, and lost
+
+
+LEFT_BEHIND = (
+    "the objective says {objective:.4g} per row where ln P is {score:.4g} {kind}: the method errs there, and learning "
+    "exploits it. Do not choose by the objective: hold rows out (validation), or learn by a bound or by draws, such as "
+    "{better}"
+)
+WORSE = (
+    "ln P per row is {score:.4g} {kind} after learning, less than {begun:.4g}, that of {reference}. Use smaller steps, "
+    "as in optimizer=optax.adam(0.01), fewer epochs, or another method, such as {better}"
+)
+BETTER = {True: "SJJ, reweighted or em", False: "persistent or pseudolikelihood"}  # of belief networks, and machines
+
+
+class RowsScore(NamedTuple):
+    """ln P per row and its standard error; of a stack one for each network."""
+
+    value: Any
+    error: Any
+
+
+class Verdict(NamedTuple):
+    """Of a run: which sentences hold of which networks, which have diverged, and what the sentences speak of."""
+
+    holds: dict[str, Any]
+    diverged: Any
+    about: dict[str, str]
+    numbers: dict[str, Any]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """With the numbers of the first network that each is about."""
+        return tuple(self._sentence(text, np.ravel(mask)) for text, mask in self.holds.items() if np.any(mask))
+
+    def _sentence(self, text: str, mask: np.ndarray) -> str:
+        numbers = {name: np.ravel(values)[np.argmax(mask)] for name, values in self.numbers.items()}
+        kind = f"(by sampling, +- {numbers['error']:.2g})" if numbers["error"] else "(exact)"
+        return counted(text.format(**numbers, **self.about, kind=kind), mask)
+
+
+class HonestScore:
+    """The score of some rows for the networks of a run."""
+
+    def __init__(self, steps: "Steps", rows: Patterns):
+        self.steps, self.epoch_work = steps, steps.epoch_work
+        per_row = self._work(rows) / len(rows)
+        affordable = int(max(self.epoch_work, FREE_WORK) / per_row)
+        self.rows = rows.thinned(max(FEWEST_ROWS, affordable))
+        work = self._work(self.rows)
+        self.every = 1 if work <= FREE_WORK else max(1, -(-SHARE * work // int(self.epoch_work)))
+
+    def is_due(self, epoch: int) -> bool:
+        """Whether an epoch, counted from 1, is one after which rows are scored."""
+        return epoch % self.every == 0 or epoch == 1
+
+    def is_cheap(self, epochs: int) -> bool:
+        """Whether two scores are a fifth of the work of so many epochs."""
+        work = 2 * self._work(self.rows)
+        return work <= WORK_ONCE or SHARE * work <= epochs * self.epoch_work
+
+    def verdict(self, network: Any, objective: Any) -> "Verdict":
+        """What the score says of a run that ended with this network, and this objective."""
+        begun, ended, alone = self.of(self.steps.run.network), self.of(network), independent(self.rows)
+        if is_alone := not self.steps.estimates and bool(np.all(begun.value < alone)):  # no estimate of its own
+            begun = RowsScore(np.full_like(begun.value, alone), begun.error)
+        error = 5 * np.hypot(begun.error, ended.error)
+        slack = error + SLIGHT * np.abs(begun.value)
+        worse = ~(ended.value >= begun.value - slack)
+        above = objective - ended.value > error + GAP + GAP_OF_SIZE * np.abs(ended.value)
+        above &= self.steps.estimates & (self.steps.accuracy is not Accuracy.LOWER_BOUND) & (objective <= 0) & ~worse
+        seen = (self.rows.values != MISSING).sum(axis=1) @ self.rows.counts / self.rows.total
+        diverged = worse & ~(ended.value >= -np.log(2) * seen - slack)
+        about = {
+            "reference": "independent columns" if is_alone else "its beginning",
+            "better": BETTER[isinstance(network, BeliefNetwork)],
+        }
+        numbers = {"objective": objective, "score": ended.value, "error": ended.error, "begun": begun.value}
+        return Verdict({LEFT_BEHIND: above, WORSE: worse}, diverged, about, numbers)
+
+    def of(self, network: Any) -> RowsScore:
+        """Of the network, or of every one of a stack."""
+        run = self.steps.run
+        found = [_mean(each, self.rows, run.seed or 0) for each in self.steps.each(network)]
+        shared = run.devices.gathered(np.array(found))[0]  # several processes decide by the same numbers
+        return RowsScore(*(np.reshape(part, self.steps.stack) for part in shared.T))
+
+    def _work(self, rows: Patterns) -> int:
+        network = self.steps.run.network
+        return work(network, rows) * (network.stack or 1)
+
+
+def work(network: Any, rows: Patterns) -> int:
+    """The multiply-adds of a score, about."""
+    if not isinstance(network, BeliefNetwork):
+        return annealed_work(network, rows)
+    if likelihood.affordable(network, rows):
+        return 2 ** len(rows.latent) * (network.num_edges + len(rows) * len(rows.units))
+    return len(rows) * network.num_edges * (SEARCHES + 2 * DRAWS)
+
+
+def _mean(network: Any, rows: Patterns, seed: int) -> tuple[float, float]:
+    """ln P per row, and its error."""
+    if not isinstance(network, BeliefNetwork):
+        return annealed_score(network, rows, seed)
+    one_each = replace(rows, which=np.arange(len(rows)))
+    found = score_patterns(network, one_each, None, seed, DRAWS, most=likelihood.LIKELIHOOD_WORK)
+    share = rows.counts / rows.total
+    return float(share @ found.log_likelihood), float(np.linalg.norm(share * found.standard_error))
