@@ -54,7 +54,7 @@ def test_what_is_unknown_has_no_line():
 def test_every_column_that_is_known_has_a_line():
     run = fitted(method="G12", log_likelihood=-np.ones(5), validation=-2 * np.ones(5))
     axes = plots.history(run)
-    assert labels(axes) == ["by G12, an estimate, not a bound", "exact", "by G12, on validation rows"]
+    assert labels(axes) == ["by G12, an estimate, not a bound", "exact ln P", "ln P of validation rows"]
     lines = axes.get_lines()
     np.testing.assert_array_equal(lines[0].get_ydata(), run.history["objective"])
     assert len({line.get_linestyle() for line in lines}) == 3

@@ -199,6 +199,7 @@ def _content(fitted: "pf.Fitted", rows: int, distinct: int | None, data: Path, o
         "objective": float(history["objective"][kept]),
         "log_likelihood": float(history["log_likelihood"][kept]),
         "validation": float(history["validation"][kept]),
+        "validation_error": float(history["validation_error"][kept]),
         "stopped": fitted.stopped.name.lower(),
         "message": fitted.stopped.value,
         "warnings": fitted.warnings,
@@ -213,6 +214,8 @@ def _print(content: dict[str, Any], pictures: list[Path | None]) -> None:
     if content["method"] == "exact" and not is_machine:
         objective = "ln P per row, less the prior's part,"
     exact, validation = content["log_likelihood"], content["validation"]
+    error = content["validation_error"]
+    held_out = f"{validation:.4f} " + (f"+- {error:.4f}, sampled" if error else "(exact)")
     kept = f", that of epoch {content['kept_epoch']} kept" if content["kept_epoch"] != content["epochs"] else ""
     distinct = "streamed" if content["distinct_rows"] is None else f"{content['distinct_rows']:,} of them distinct"
     rows = [
@@ -220,7 +223,7 @@ def _print(content: dict[str, Any], pictures: list[Path | None]) -> None:
         ("epochs", f"{content['epochs']:,}{kept}"),
         (f"{objective} by {content['method']}", f"{content['objective']:.4f} ({content['kind_of_objective']})"),
         ("exact ln P per row", f"{exact:.4f}" if exact == exact else "not computed: too many states"),
-        *([("on validation rows", f"{validation:.4f}")] if validation == validation else []),
+        *([("ln P per validation row", held_out)] if validation == validation else []),
         ("stopped", content["message"].split(";")[0]),
         ("written", ", ".join(map(str, [content["network"], *filter(None, pictures)]))),
     ]

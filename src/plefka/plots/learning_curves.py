@@ -25,7 +25,7 @@ SIGNED = "RdBu_r"
 
 
 def history(fitted: "Fitted", path: str | os.PathLike[str] | None = None, *, ax: Axes | None = None) -> Axes:
-    """How learning went: the objective, the exact ln P and the validation against the epoch, where they are known.
+    """How learning went: the objective, the exact ln P and that of validation rows against the epoch, where they are known.
 
     Every network of a stack is a line. The figure is written where a path is given.
     """
@@ -49,15 +49,17 @@ def history(fitted: "Fitted", path: str | os.PathLike[str] | None = None, *, ax:
 def _draw_curves(axes: Axes, fitted: "Fitted", name: str, colour: str, style: str) -> None:
     """The lines of one column of the history; one start among many is thin."""
     epochs, values = fitted.history["epoch"], fitted.history[name].reshape(fitted.epochs, -1)
-    if not np.isfinite(values).any():
+    known = np.isfinite(values).any(axis=1)  # of rows held out not every epoch is scored
+    if not known.any():
         return
+    epochs, values = epochs[known], values[known]
     many = values.shape[1] > 1
     labels = {
         "objective": f"by {fitted.method}, {fitted.kind_of_objective}",
-        "log_likelihood": "exact",
-        "validation": f"by {fitted.method}, on validation rows",
+        "log_likelihood": "exact ln P",
+        "validation": "ln P of validation rows",
     }
-    marker = {"marker": "o", "markersize": 4} if fitted.epochs == 1 else {}
+    marker = {"marker": "o", "markersize": 4} if len(epochs) == 1 else {}
     lines = axes.plot(
         epochs, np.where(np.isfinite(values), values, np.nan), color=colour, linestyle=style,
         linewidth=0.9 if many else 1.8, alpha=0.7 if many else 1.0, **marker,
