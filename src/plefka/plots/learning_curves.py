@@ -25,9 +25,9 @@ SIGNED = "RdBu_r"
 
 
 def history(fitted: "Fitted", path: str | os.PathLike[str] | None = None, *, ax: Axes | None = None) -> Axes:
-    """How learning went: the objective, the exact ln P and that of validation rows against the epoch, where they are known.
+    """How learning went: the objective, the exact ln P and that of validation rows against the epoch.
 
-    Every network of a stack is a line. The figure is written where a path is given.
+    What is not known is left out. Every network of a stack is a line. The figure is written where a path is given.
     """
     if not fitted.epochs:
         raise InvalidInput("a history must have at least one epoch; got none, because nothing was learned.")
@@ -49,10 +49,11 @@ def history(fitted: "Fitted", path: str | os.PathLike[str] | None = None, *, ax:
 def _draw_curves(axes: Axes, fitted: "Fitted", name: str, colour: str, style: str) -> None:
     """The lines of one column of the history; one start among many is thin."""
     epochs, values = fitted.history["epoch"], fitted.history[name].reshape(fitted.epochs, -1)
-    known = np.isfinite(values).any(axis=1)  # of rows held out not every epoch is scored
-    if not known.any():
+    if not np.isfinite(values).any():
         return
-    epochs, values = epochs[known], values[known]
+    if name == "validation":  # of which not every epoch is scored
+        known = np.isfinite(values).any(axis=1)
+        epochs, values = epochs[known], values[known]
     many = values.shape[1] > 1
     labels = {
         "objective": f"by {fitted.method}, {fitted.kind_of_objective}",
