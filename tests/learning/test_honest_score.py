@@ -66,7 +66,7 @@ def test_every_network_of_a_stack_has_a_verdict_of_its_own():
     assert fitted.history["validation"].shape == (4, 3)
     for k, best in enumerate(fitted.history["validation"].max(axis=0)):
         assert best == pytest.approx(pf.score(fitted.network.take(k), HELD).mean, rel=1e-12)
-    assert fitted.failed.shape == (3,)
+    assert np.shape(fitted.failed) == (3,)
 
 
 # ---- where ln P is sampled -------------------------------------------------------------------------------------------
