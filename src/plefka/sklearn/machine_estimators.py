@@ -25,7 +25,7 @@ from plefka.learning.patterns import as_patterns
 from plefka.methods.for_learning import ForLearning
 from plefka.methods.method import Method
 from plefka.networks.boltzmann import BoltzmannMachine
-from plefka.sklearn.density import DensityModel
+from plefka.sklearn.density import LearnedDensity
 from plefka.sklearn.learner import Learner, frequencies
 
 SCORE_WORK = 2**19  # states times units of a row that is summed over: a hundredth of a second
@@ -54,7 +54,7 @@ class ClampedAnswers(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class MachineModel(DensityModel):
+class MachineModel(LearnedDensity):
     """The parameters of both estimators; see `RestrictedBoltzmannMachine`."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -187,10 +187,11 @@ class RestrictedBoltzmannMachine(MachineModel):
 
     is_restricted = True
 
-    def inverse_transform(self, X: Any) -> np.ndarray:
+    def inverse_transform(self, X: Any) -> Any:
         """P(on) of the visible units, given means or states u of the hidden ones: sigmoid(W u + b)."""
-        means = self._hidden_means(X)
-        return expit(means @ self.network_.weights.T + self.network_.bias[self._visible(self.network_)])
+        u = self._hidden_means(X)
+        W, b = self.network_.weights, self.network_.bias[self._visible(self.network_)]
+        return self._as_rows(expit(u @ W.T + b), X)
 
 
 @dataclass(eq=False, repr=False)
