@@ -84,7 +84,7 @@ def test_a_transform_needs_hidden_units(kind):
         assert "The best network has no hidden units" in str(error.value.__cause__)
 
 
-def test_rows_are_held_out_with_their_weights(monkeypatch):
+def test_rows_of_weight_0_are_left_out_and_others_held_out(monkeypatch):
     seen: dict[str, Any] = {}
 
     def spy(rows, weights, *, held_out, **options):
@@ -95,9 +95,9 @@ def test_rows_are_held_out_with_their_weights(monkeypatch):
     weights = np.where(ROWS[:, 0] == 1, 2.0, 0.0)
     DensityModel(7.5, validation_fraction=0.25, random_state=0).fit(ROWS, sample_weight=weights)
     count = int((weights > 0).sum())
-    assert len(seen["rows"]) + len(seen["held_out"][0]) == count
-    assert len(seen["held_out"][0]) == -(-count // 4)
-    assert set(seen["weights"]) == set(seen["held_out"][1]) == {2.0}
+    assert len(seen["rows"]) + len(seen["held_out"]) == count
+    assert len(seen["held_out"]) == -(-count // 4)
+    assert set(seen["weights"]) == {2.0}
     assert (seen["budget"], seen["names"], seen["verbose"]) == (7.5, None, False)
 
 

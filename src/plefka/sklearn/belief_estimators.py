@@ -86,7 +86,7 @@ class BeliefNetworkModel(LearnedDensity, LayeredLearner):
 
     **Parameters:**
 
-    - `layers`: units of the hidden layers, top first; the columns of X are the layer below them.
+    - `layers`: units of the hidden layers, top first, or a number for a single one; the columns of X are below them.
     - `activation`: "sigmoid", "noisy_or" or a `plefka.Custom`.
     - `method`: any scheme with a free energy. None is SJJ for the sigmoid, which is a bound, and G12 for others.
     - `epochs`, `batch_size`: how often all rows are seen, and how many distinct ones in a step.
@@ -94,14 +94,21 @@ class BeliefNetworkModel(LearnedDensity, LayeredLearner):
     - `l1`, `l2`: penalties on the weights.
     - `validation_fraction`, `patience`: the fraction of rows that is held out, and the epochs without improvement on
         them after which learning stops.
+    - `n_starts`: random starts; each learns for a tenth of the epochs, and the one with the highest ln P of held-out
+        rows (of all rows where none are held out) goes on.
+    - `callback`, `checkpoint`: as in `plefka.fit`, for `fit` and the start that goes on. A checkpoint is of one
+        fit: searches must go without. A fitted model is pickled without its callback.
     - `binarize`: x > binarize becomes 1 and other values 0; None for rows that are binary already.
     - `random_state`: where the weights start from, and the order of the rows.
     - `verbose`: show a progress bar on standard error.
 
+    Rows may be arrays, scipy.sparse matrices or DataFrames. `impute`, `sample` and the like give DataFrames for these,
+    or as `set_output` says. Hidden units are called hidden0, hidden1, ...
+
     **Attributes:** `network_`, `fitted_` (what `plefka.fit` returned last), `history_` (arrays with an entry for each
-    epoch), `n_iter_` (epochs so far), `score_is_bound_` (where ln P of rows is exact, as it is with few hidden units;
-    elsewhere it is estimated by importance sampling, which is below ln P on average), `n_features_in_`,
-    `feature_names_in_`.
+    epoch), `learning_curve_` (the same as a DataFrame), `n_iter_` (epochs so far), `score_is_bound_` (where ln P of rows
+    is exact, as it is with few hidden units; elsewhere it is estimated by importance sampling, which is below ln P on
+    average), `n_features_in_`, `feature_names_in_`.
     """
 
     network_: BeliefNetwork
@@ -139,10 +146,11 @@ class BeliefNetworkClassifier(ClassifierMixin, LayeredLearner):
     """P(class | x) ~ P(class) P(x | class), where P(x | class) is a belief network learned from the rows of that class.
 
     The parameters are those of `BeliefNetworkModel`, and `priors`: the probabilities of the classes in sorted order, or
-    None for their frequencies. Missing values (nan) are summed out, when learning and when predicting.
+    None for their frequencies. Missing values (nan) are summed out, when learning and when predicting. A checkpoint
+    "model.ckpt" is written as model-0.ckpt, model-1.ckpt, ..., one for each class.
 
     **Attributes:** `classes_`, `class_prior_`, `networks_` and `fitted_` (lists in the order of the classes), `n_iter_`
-    (epochs for each class), `n_features_in_`, `feature_names_in_`.
+    (epochs for each class), `learning_curve_` (a DataFrame of them all), `n_features_in_`, `feature_names_in_`.
     """
 
     _parameter_constraints: ClassVar[dict] = {

@@ -65,7 +65,7 @@ class DensityModel(BinaryDensity):
         rows, weights, seed = rows[weights > 0], weights[weights > 0], self._seed()
         split: Any = train_test_split(rows, weights, test_size=self.validation_fraction, random_state=seed)
         found = search(
-            split[0], split[2], budget=self.budget, seed=seed, held_out=(split[1], split[3]), names=self._names(),
+            split[0], split[2], budget=self.budget, seed=seed, held_out=split[1], names=self._names(),
             verbose=bool(self.verbose),
         )  # fmt: skip
         self.network_, self.fitted_, self.history_ = found.network, found.fitted, found.history

@@ -166,6 +166,7 @@ class RestrictedBoltzmannMachine(MachineModel):
     - `l1`, `l2`: penalties on the weights.
     - `validation_fraction`, `patience`: the fraction of rows that is held out, and the epochs without improvement on
         them after which learning stops.
+    - `n_starts`, `callback`, `checkpoint`: as of `BeliefNetworkModel`.
     - `binarize`: x > binarize becomes 1 and other values 0; None for rows that are binary already.
     - `random_state`: where the weights start from, the order of the rows, and what is drawn for `log_partition_`.
     - `verbose`: show a progress bar on standard error.
@@ -175,8 +176,8 @@ class RestrictedBoltzmannMachine(MachineModel):
 
     **Attributes:** `machine_` (also `network_`), `log_partition_` and `log_partition_error_` (ln Z, computed when it is
     first needed, by annealed importance sampling where the exact sum takes more than a second), `fitted_` (what
-    `plefka.fit` returned last), `history_` (arrays with an entry for each epoch), `n_iter_` (epochs so far),
-    `score_is_bound_` (only where all sums are exact), `n_features_in_`, `feature_names_in_`.
+    `plefka.fit` returned last), `history_` and `learning_curve_` (arrays and a DataFrame with an entry for each epoch),
+    `n_iter_` (epochs so far), `score_is_bound_` (only where all sums are exact), `n_features_in_`, `feature_names_in_`.
 
     >>> from plefka.sklearn import RestrictedBoltzmannMachine
     >>> rows = [[1, 1, 0, 0], [0, 0, 1, 1]] * 10
