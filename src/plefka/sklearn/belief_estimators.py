@@ -106,9 +106,9 @@ class BeliefNetworkModel(LearnedDensity, LayeredLearner):
     or as `set_output` says. Hidden units are called hidden0, hidden1, ...
 
     **Attributes:** `network_`, `fitted_` (what `plefka.fit` returned last), `history_` (arrays with an entry for each
-    epoch), `learning_curve_` (the same as a DataFrame), `n_iter_` (epochs so far), `score_is_bound_` (where ln P of rows
-    is exact, as it is with few hidden units; elsewhere it is estimated by importance sampling, which is below ln P on
-    average), `n_features_in_`, `feature_names_in_`.
+    epoch), `learning_curve_` (the same as a DataFrame), `n_iter_` (epochs so far), `score_is_bound_` (where ln P of
+    rows is exact, as it is with few hidden units; elsewhere it is estimated by importance sampling, which is below ln P
+    on average), `n_features_in_`, `feature_names_in_`.
     """
 
     network_: BeliefNetwork
