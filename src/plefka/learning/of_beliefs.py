@@ -5,18 +5,22 @@ from typing import TYPE_CHECKING, Any
 
 from plefka.errors import InvalidInput, MethodDoesNotApply
 from plefka.inference.library import METHODS
-from plefka.learning import by_free_energy, by_weighted_states, patterns
+from plefka.learning import by_free_energy, by_weighted_states, em_steps, patterns
 from plefka.learning.parameters import Parametrisation
 from plefka.learning.patterns import Data
 from plefka.mean_field.schemes import MeanField
-from plefka.methods.for_learning import Reweighted
+from plefka.methods.for_learning import ExpectationMaximisation, Reweighted
 from plefka.methods.method import Method
 
 if TYPE_CHECKING:
     from plefka.learning.steps import LearningRun, Steps
     from plefka.networks.belief import BeliefNetwork
 
-KINDS: dict[type, ModuleType] = {MeanField: by_free_energy, Reweighted: by_weighted_states}
+KINDS: dict[type, ModuleType] = {
+    MeanField: by_free_energy,
+    Reweighted: by_weighted_states,
+    ExpectationMaximisation: em_steps,
+}
 
 
 def _kind(method: Method) -> Any:

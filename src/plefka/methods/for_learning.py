@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from plefka.errors import InvalidMethod
-from plefka.methods.method import Method, at_least, does_not_apply, optional_seed
+from plefka.methods.method import Method, at_least, does_not_apply, option, optional_seed
 from plefka.methods.registry import library_method
 
 if TYPE_CHECKING:
@@ -16,7 +16,12 @@ class ForLearning(Method):
     """What a network is learned by, and no posterior can be computed by."""
 
     def check(self, network: "Network") -> None:
-        raise does_not_apply(self, f"it is for learning {self.learns}, in pf.fit", "gibbs[seed=0] or bethe")
+        raise does_not_apply(self, f"it is for learning {self.learns}, in pf.fit", self.instead)
+
+    @property
+    def instead(self) -> str:
+        """What answers questions."""
+        return "gibbs[seed=0] or bethe"
 
     @property
     def learns(self) -> str:
@@ -85,3 +90,29 @@ class Reweighted(ForLearning):
     @property
     def learns(self) -> str:
         return "a belief network"
+
+
+@library_method("em", place=0, for_learning=True)
+@dataclass(frozen=True)
+class ExpectationMaximisation(ForLearning):
+    """Expectation maximisation of noisy-or networks: exact where a row's hidden states are few, else over the best.
+
+    - `starts`: factorisations of the rows that it starts from, besides the numbers of the network, where there is one
+        hidden layer that rows never observe, and all of its numbers are free; the best after a few steps goes on.
+    - `states`: a row with more states of its hidden units keeps so many, the best that a search finds.
+    - `smoothing`: cases that are added to those that rows show: of a leak or a prior half of them on, of a link none.
+    - `seed`: where the random numbers start; that of `fit` unless given, else 0.
+    """
+
+    starts: int = at_least(0, 4, "starts")
+    states: int = at_least(2, 32, "states")
+    smoothing: float = option(2.0, lambda cases: 0 <= cases < float("inf"), "smoothing must be 0 or more")
+    seed: int | None = optional_seed()
+
+    @property
+    def learns(self) -> str:
+        return "a noisy-or network"
+
+    @property
+    def instead(self) -> str:
+        return "G12 or bethe"
