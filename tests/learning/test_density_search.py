@@ -58,7 +58,7 @@ def test_neighbours_are_the_conditionals_of_the_joint():
     machine, means = semi_restricted(), np.array([0.1, 0.4, 0.7, 0.2])
     joint = log_joint(machine.around(-means))
     for row, state in enumerate(STATES):
-        flipped = [np.flatnonzero((STATES == np.abs(state - np.eye(4)[i])).all(axis=1))[0] for i in range(4)]
+        flipped = [np.flatnonzero((np.abs(state - np.eye(4)[i]) == STATES).all(axis=1))[0] for i in range(4)]
         expected = sum(joint[row] - np.logaddexp(joint[row], joint[other]) for other in flipped)
         with precision("float64"):
             assert float(log_neighbours(machine, state[None], means)[0]) == pytest.approx(expected, abs=1e-12)

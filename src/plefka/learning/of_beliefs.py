@@ -42,7 +42,7 @@ def check(network: "BeliefNetwork", method: Method) -> None:
     kind.check(network, method)
 
 
-def default(network: "BeliefNetwork", data: Data) -> Method:
+def default(network: "BeliefNetwork", data: Data, epochs: int = 100, size: int | None = None) -> Method:
     """The method unless one is given."""
     check(network, METHODS["G12"])
     return METHODS["G12"]
