@@ -198,7 +198,15 @@ def _check_counts(**counts: Any) -> None:
             raise InvalidInput(f"{name} must be a whole number of 1 or more; got {value!r}.")
 
 
-def learning_method(method: str | Method | None, activation: str | Activation | Callable) -> Method:
-    """The method, or else a bound where there is one: learning exploits an estimate that may exceed the truth."""
+def learning_method(
+    method: str | Method | None, activation: str | Activation | Callable, *, by_steps: bool = False
+) -> Method:
+    """The method, or else expectation maximisation of noisy-or units, and of sigmoid units a bound.
+
+    Learning exploits an estimate that may exceed the truth. `by_steps`: an optimiser was given, or rows are streamed.
+    """
     f = as_activation(activation)
-    return parse_method(method or ("SJJ" if isinstance(f, Sigmoid) else "G1" if f.mixes_kinds else "G12"))
+    is_noisy_or = f.has_linear_log_off and not f.mixes_kinds
+    return parse_method(
+        method or ("SJJ" if isinstance(f, Sigmoid) else "em" if is_noisy_or and not by_steps else "G12")
+    )

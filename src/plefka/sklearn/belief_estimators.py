@@ -21,8 +21,8 @@ from plefka.learning.fitting import learning_method
 from plefka.learning.likelihood import affordable
 from plefka.learning.parameters import adam
 from plefka.learning.patterns import Patterns, as_patterns
-from plefka.learning.scoring import score_patterns
-from plefka.methods.for_learning import ForLearning
+from plefka.learning.scoring import proposal, score_patterns
+from plefka.mean_field.schemes import MeanField
 from plefka.methods.method import Method
 from plefka.networks.activations import Activation, as_activation
 from plefka.networks.belief import BeliefNetwork
@@ -65,18 +65,16 @@ class LayeredLearner(Learner):
         return network.visible
 
     def _method(self) -> Method:
-        return learning_method(self.method, self.activation)
+        return learning_method(self.method, self.activation, by_steps=self.optimizer is not None)
 
     def _rules(self, network: BeliefNetwork, rows: np.ndarray, earlier: Fitted | None) -> tuple[Method, Any]:
-        return self._method(), adam(self.learning_rate) if self.optimizer is None else self.optimizer
+        method = self._method()
+        if self.optimizer is not None or not isinstance(method, MeanField):  # which choose their own steps
+            return method, self.optimizer
+        return method, adam(self.learning_rate)
 
     def _infer(self, network: BeliefNetwork, X: np.ndarray) -> Solution:
-        return self._solved(network, self._evidence(network, X), self._posterior_method())
-
-    def _posterior_method(self) -> Method:
-        """That of learning, or the default one where that has no posterior."""
-        method = self._method()
-        return learning_method(None, self.activation) if isinstance(method, ForLearning) else method
+        return self._solved(network, self._evidence(network, X), proposal(self.method, network))
 
 
 class BeliefNetworkModel(LearnedDensity, LayeredLearner):

@@ -127,7 +127,7 @@ class Learner(BinaryEstimator):
         method, optimizer = self._rules(network, rows, earlier)
         fitted = fit(
             network, rows, method, weights=data.weights,
-            optimizer=_Resumed(optimizer, None if earlier is None else earlier.optimizer_state),
+            optimizer=optimizer and _Resumed(optimizer, None if earlier is None else earlier.optimizer_state),
             epochs=epochs, batch_size=self.batch_size, seed=seed, patience=self.patience, l1=self.l1, l2=self.l2,
             validation=None if held_out is None else self._evidence(network, held_out),
             validation_weights=data.held_out_weights, verbose=bool(self.verbose), **options,

@@ -84,7 +84,12 @@ class MachineModel(LearnedDensity):
         if self.method is not None:
             method = parse_method(self.method)
         else:
-            method = of_machines.default(network, as_patterns(network, rows)) if earlier is None else earlier.method
+            patterns = as_patterns(network, rows)
+            method = (
+                of_machines.default(network, patterns, self.epochs, self.batch_size)
+                if earlier is None
+                else earlier.method
+            )
         if earlier is None:
             self._steps = of_machines.optimizers_of(method, is_complete=not np.isnan(rows).any())
         if self.optimizer is not None:
