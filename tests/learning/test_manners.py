@@ -123,6 +123,11 @@ def test_words_and_ids_come_back_as_numbers_of_the_features():
         pd.testing.assert_frame_equal(model.impute(words), model.impute(FRAME))
 
 
+def test_columns_that_are_numbers_keep_them():
+    model = fresh(MODELS["restricted"]).fit(pd.DataFrame(HOLES))
+    assert list(model.impute(pd.DataFrame(HOLES)).columns) == [0, 1, 2, 3]
+
+
 def test_machines_can_be_stacked_with_names():
     """The columns of the second are called hidden0, hidden1, as its own hidden units are."""
     first = fresh(MODELS["restricted"])
