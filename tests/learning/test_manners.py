@@ -243,6 +243,13 @@ def test_a_classifier_has_a_checkpoint_for_each_class(tmp_path):
 # ---- workers ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("method", "answers"), [("reweighted[G11]", "G11"), ("reweighted", "SJJ")])
+def test_methods_that_only_learn_leave_answers_to_others(method, answers):
+    model = BeliefNetworkModel((2,), method=method, epochs=1, random_state=0).fit(ROWS)
+    means = pf.infer(model.network_, np.c_[np.full((2, 2), np.nan), PAIRS], answers).means
+    np.testing.assert_allclose(model.transform(PAIRS), means[:, :2], atol=1e-6)
+
+
 @pytest.mark.slow
 def test_workers_find_what_one_process_finds(model):
     alone, together = (cross_val_score(model, csr_array(ROWS), cv=2, n_jobs=jobs) for jobs in (None, 2))

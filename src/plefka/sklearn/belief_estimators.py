@@ -74,8 +74,9 @@ class LayeredLearner(Learner):
         return self._solved(network, self._evidence(network, X), self._posterior_method())
 
     def _posterior_method(self) -> Method:
-        """That of learning, or the default one where that has no posterior."""
+        """That of learning, or what proposes its states; the default one where that has no posterior."""
         method = self._method()
+        method = getattr(method, "proposal", method)
         return learning_method(None, self.activation) if isinstance(method, ForLearning) else method
 
 
@@ -88,7 +89,9 @@ class BeliefNetworkModel(LearnedDensity, LayeredLearner):
 
     - `layers`: units of the hidden layers, top first, or a number for a single one; the columns of X are below them.
     - `activation`: "sigmoid", "noisy_or" or a `plefka.Custom`.
-    - `method`: any scheme with a free energy. None is SJJ for the sigmoid, which is a bound, and G12 for others.
+    - `method`: any scheme with a free energy, or one that only learns, as in `plefka.fit`; means of hidden units then
+        come from what proposes its states, as in reweighted[G12], or from the default method. None is SJJ for the
+        sigmoid, which is a bound, and G12 for others.
     - `epochs`, `batch_size`: how often all rows are seen, and how many distinct ones in a step.
     - `optimizer`, `learning_rate`: any optimiser of optax, or None for Adam with this rate.
     - `l1`, `l2`: penalties on the weights.

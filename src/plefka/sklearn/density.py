@@ -9,8 +9,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted
 
 from plefka.learning.fitted import Fitted
+from plefka.runtime import extras
 from plefka.sklearn.binary_rows import LARGEST_SEED, BinaryEstimator
-from plefka.sklearn.containers import as_given, curve_of, frame_of, series_of
+from plefka.sklearn.containers import as_given, curve_of, series_of
 from plefka.sklearn.learner import Learner, LearningData
 
 
@@ -59,8 +60,7 @@ class BinaryDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMi
         check_is_fitted(self)
         seed = int(check_random_state(random_state).randint(LARGEST_SEED))
         rows = self.network_.sample(seed, n_samples)[:, self._visible(self.network_)].astype(float)
-        names = getattr(self, "feature_names_in_", None)
-        return self._as_rows(rows, None if names is None else frame_of(rows, names))
+        return self._as_rows(rows, extras.pandas().DataFrame(rows) if hasattr(self, "feature_names_in_") else None)
 
     # ---- hidden units ------------------------------------------------------------------------------------------------
 
