@@ -250,6 +250,16 @@ def test_methods_that_only_learn_leave_answers_to_others(method, answers):
     np.testing.assert_allclose(model.transform(PAIRS), means[:, :2], atol=1e-6)
 
 
+def test_a_method_without_an_optimizer_learns_and_goes_on():
+    model = BeliefNetworkModel(2, "noisy_or", "em", epochs=2, random_state=0).fit(ROWS)
+    before = model.score(ROWS)
+    assert model.partial_fit(ROWS).score(ROWS) > before - 0.05
+    assert model.n_iter_ == 3
+    assert model.transform(ROWS).shape == (40, 2)
+    with pytest.raises(InvalidInput, match="em takes no steps of an optimizer"):
+        BeliefNetworkModel(2, "noisy_or", "em", learning_rate=0.1).fit(ROWS)
+
+
 @pytest.mark.slow
 def test_workers_find_what_one_process_finds(model):
     alone, together = (cross_val_score(model, csr_array(ROWS), cv=2, n_jobs=jobs) for jobs in (None, 2))

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plefka.ensembles import around, named
 from plefka.inference.solution import Solution
+from plefka.learning import of_beliefs
 from plefka.learning.fitted import Fitted
 from plefka.learning.fitting import learning_method
 from plefka.learning.likelihood import affordable
@@ -68,7 +69,12 @@ class LayeredLearner(Learner):
         return learning_method(self.method, self.activation)
 
     def _rules(self, network: BeliefNetwork, rows: np.ndarray, earlier: Fitted | None) -> tuple[Method, Any]:
-        return self._method(), adam(self.learning_rate) if self.optimizer is None else self.optimizer
+        method = self._method()
+        if self.optimizer is not None or self.learning_rate is not None:
+            return method, self.optimizer or adam(self.learning_rate)
+        if isinstance(method, ForLearning) and (earlier is None or not earlier.optimizer_state):
+            return method, None
+        return method, of_beliefs.optimizer(as_patterns(network, rows), method)
 
     def _infer(self, network: BeliefNetwork, X: np.ndarray) -> Solution:
         return self._solved(network, self._evidence(network, X), self._posterior_method())
@@ -92,8 +98,10 @@ class BeliefNetworkModel(LearnedDensity, LayeredLearner):
     - `method`: any scheme with a free energy, or one that only learns, as in `plefka.fit`; means of hidden units then
         come from what proposes its states, as in reweighted[G12], or from the default method. None is SJJ for the
         sigmoid, which is a bound, and G12 for others.
-    - `epochs`, `batch_size`: how often all rows are seen, and how many distinct ones in a step.
-    - `optimizer`, `learning_rate`: any optimiser of optax, or None for Adam with this rate.
+    - `epochs`, `batch_size`: how often all rows are seen, and how many distinct ones in a step, or None for as many
+        as `plefka.fit` takes, which are 256 for most methods.
+    - `optimizer`, `learning_rate`: any optimiser of optax, or None for Adam with this rate; without either, that of
+        `plefka.fit`: Adam with a rate of 0.05 for most methods.
     - `l1`, `l2`: penalties on the weights.
     - `validation_fraction`, `patience`: the fraction of rows that is held out, and the epochs without improvement on
         them after which learning stops.
