@@ -201,7 +201,7 @@ class BoltzmannMachineModel(MachineModel):
     The parameters are those of `RestrictedBoltzmannMachine`, but for:
 
     - `n_hidden`: the number of hidden units, 0 or more.
-    - `method`: also "pseudolikelihood", for rows in which nothing is missing and no unit hidden. None is exact where
+    - `method`: also "pseudolikelihood", for rows in which nothing is missing. None is exact where
         that is quick, else G2 for such rows, of up to 2,048 columns, and persistent for others.
     - `batch_size`: None is all rows where nothing is missing or hidden, as their means and correlations are then all
         that learning needs, and else 32.
