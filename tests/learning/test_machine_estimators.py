@@ -362,7 +362,6 @@ def test_a_column_without_a_value_is_refused(kind):
         (BoltzmannMachineModel(learning_rate=0.0), "'learning_rate' parameter"),
         (BoltzmannMachineModel(method="G99"), "there is no method 'G99'"),
         (RestrictedBoltzmannMachine(method="SJJ"), "SJJ does not apply"),
-        (RestrictedBoltzmannMachine(method="pseudolikelihood"), "pseudolikelihood needs rows in which every unit"),
     ],
 )
 def test_parameters_that_make_no_sense_are_refused(model, message):

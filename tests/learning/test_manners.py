@@ -123,6 +123,11 @@ def test_words_and_ids_come_back_as_numbers_of_the_features():
         pd.testing.assert_frame_equal(model.impute(words), model.impute(FRAME))
 
 
+def test_columns_that_are_numbers_keep_them():
+    model = fresh(MODELS["restricted"]).fit(pd.DataFrame(HOLES))
+    assert list(model.impute(pd.DataFrame(HOLES)).columns) == [0, 1, 2, 3]
+
+
 def test_machines_can_be_stacked_with_names():
     """The columns of the second are called hidden0, hidden1, as its own hidden units are."""
     first = fresh(MODELS["restricted"])
@@ -236,6 +241,23 @@ def test_a_classifier_has_a_checkpoint_for_each_class(tmp_path):
 
 
 # ---- workers ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("method", "answers"), [("reweighted[G11]", "G11"), ("reweighted", "SJJ")])
+def test_methods_that_only_learn_leave_answers_to_others(method, answers):
+    model = BeliefNetworkModel((2,), method=method, epochs=1, random_state=0).fit(ROWS)
+    means = pf.infer(model.network_, np.c_[np.full((2, 2), np.nan), PAIRS], answers).means
+    np.testing.assert_allclose(model.transform(PAIRS), means[:, :2], atol=1e-6)
+
+
+def test_a_method_without_an_optimizer_learns_and_goes_on():
+    model = BeliefNetworkModel(2, "noisy_or", "em", epochs=2, random_state=0).fit(ROWS)
+    before = model.score(ROWS)
+    assert model.partial_fit(ROWS).score(ROWS) > before - 0.05
+    assert model.n_iter_ == 3
+    assert model.transform(ROWS).shape == (40, 2)
+    with pytest.raises(InvalidInput, match="em takes no steps of an optimizer"):
+        BeliefNetworkModel(2, "noisy_or", "em", learning_rate=0.1).fit(ROWS)
 
 
 @pytest.mark.slow

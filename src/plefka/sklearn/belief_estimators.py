@@ -16,13 +16,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plefka.ensembles import around, named
 from plefka.inference.solution import Solution
+from plefka.learning import of_beliefs
 from plefka.learning.fitted import Fitted
 from plefka.learning.fitting import learning_method
 from plefka.learning.likelihood import affordable
 from plefka.learning.parameters import adam
 from plefka.learning.patterns import Patterns, as_patterns
 from plefka.learning.scoring import proposal, score_patterns
-from plefka.mean_field.schemes import MeanField
 from plefka.methods.method import Method
 from plefka.networks.activations import Activation, as_activation
 from plefka.networks.belief import BeliefNetwork
@@ -65,16 +65,21 @@ class LayeredLearner(Learner):
         return network.visible
 
     def _method(self) -> Method:
-        return learning_method(self.method, self.activation, by_steps=self.optimizer is not None)
+        return learning_method(
+            self.method, self.activation, by_steps=(self.optimizer or self.learning_rate) is not None
+        )
 
     def _rules(self, network: BeliefNetwork, rows: np.ndarray, earlier: Fitted | None) -> tuple[Method, Any]:
         method = self._method()
-        if self.optimizer is not None or not isinstance(method, MeanField):  # which choose their own steps
-            return method, self.optimizer
-        return method, adam(self.learning_rate)
+        if self.optimizer is not None or self.learning_rate is not None:
+            return method, self.optimizer or adam(self.learning_rate)
+        if isinstance(method, ForLearning) and (earlier is None or not earlier.optimizer_state):
+            return method, None
+        return method, of_beliefs.optimizer(as_patterns(network, rows), method)
 
     def _infer(self, network: BeliefNetwork, X: np.ndarray) -> Solution:
-        return self._solved(network, self._evidence(network, X), proposal(self.method, network))
+        method = self._method()
+        return self._solved(network, self._evidence(network, X), proposal(getattr(method, "proposal", method), network))
 
 
 class BeliefNetworkModel(LearnedDensity, LayeredLearner):
@@ -86,9 +91,13 @@ class BeliefNetworkModel(LearnedDensity, LayeredLearner):
 
     - `layers`: units of the hidden layers, top first, or a number for a single one; the columns of X are below them.
     - `activation`: "sigmoid", "noisy_or" or a `plefka.Custom`.
-    - `method`: any scheme with a free energy. None is SJJ for the sigmoid, which is a bound, and G12 for others.
-    - `epochs`, `batch_size`: how often all rows are seen, and how many distinct ones in a step.
-    - `optimizer`, `learning_rate`: any optimiser of optax, or None for Adam with this rate.
+    - `method`: any scheme with a free energy, or one that only learns, as in `plefka.fit`; means of hidden units then
+        come from what proposes its states, as in reweighted[G12], or from the default method. None is SJJ for the
+        sigmoid, which is a bound, and G12 for others.
+    - `epochs`, `batch_size`: how often all rows are seen, and how many distinct ones in a step, or None for as many
+        as `plefka.fit` takes, which are 256 for most methods.
+    - `optimizer`, `learning_rate`: any optimiser of optax, or None for Adam with this rate; without either, that of
+        `plefka.fit`: Adam with a rate of 0.05 for most methods.
     - `l1`, `l2`: penalties on the weights.
     - `validation_fraction`, `patience`: the fraction of rows that is held out, and the epochs without improvement on
         them after which learning stops.

@@ -26,11 +26,6 @@ def series_of(values: np.ndarray, X: Any, name: str) -> Any:
     return extras.pandas().Series(values, index=X.index, name=name) if hasattr(X, "iloc") else values
 
 
-def frame_of(values: np.ndarray, names: Any) -> Any:
-    """A DataFrame with these names of columns."""
-    return extras.pandas().DataFrame(values, columns=names)
-
-
 def curve_of(histories: list[dict[str, np.ndarray]], labels: Any = None) -> Any:
     """A DataFrame with a row for each epoch; `labels`: what the column `class` says of each of several histories."""
     pandas = extras.pandas("learning_curve_")

@@ -9,8 +9,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted
 
 from plefka.learning.fitted import Fitted
+from plefka.runtime import extras
 from plefka.sklearn.binary_rows import LARGEST_SEED, BinaryEstimator
-from plefka.sklearn.containers import as_given, curve_of, frame_of, series_of
+from plefka.sklearn.containers import as_given, curve_of, series_of
 from plefka.sklearn.learner import Learner, LearningData
 
 
@@ -59,8 +60,7 @@ class BinaryDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMi
         check_is_fitted(self)
         seed = int(check_random_state(random_state).randint(LARGEST_SEED))
         rows = self.network_.sample(seed, n_samples)[:, self._visible(self.network_)].astype(float)
-        names = getattr(self, "feature_names_in_", None)
-        return self._as_rows(rows, None if names is None else frame_of(rows, names))
+        return self._as_rows(rows, extras.pandas().DataFrame(rows) if hasattr(self, "feature_names_in_") else None)
 
     # ---- hidden units ------------------------------------------------------------------------------------------------
 
@@ -95,12 +95,12 @@ class BinaryDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMi
     def impute_proba(self, X: Any) -> Any:
         """X with P(on | the rest of the row) for every nan."""
         check_is_fitted(self)
-        return self._as_rows(self._filled(X), X)
+        return self._as_rows(self._filled(X), X, getattr(X, "columns", None))
 
     def impute(self, X: Any) -> Any:
         """X with the more probable state, 0 or 1, for every nan."""
         check_is_fitted(self)
-        return self._as_rows((self._filled(X) >= 0.5).astype(float), X)
+        return self._as_rows((self._filled(X) >= 0.5).astype(float), X, getattr(X, "columns", None))
 
     def _filled(self, X: Any) -> np.ndarray:
         """Rows with probabilities in their gaps; complete ones cost nothing."""
@@ -111,9 +111,10 @@ class BinaryDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMi
             rows[gaps] = self._means(rows[some])[:, self._visible(self.network_)][gaps[some]]
         return rows
 
-    def _as_rows(self, values: np.ndarray, X: Any) -> Any:
-        """Values of the columns in a container like X, or as `set_output` says."""
-        return as_given(values, X, self, lambda: _check_feature_names_in(self))
+    def _as_rows(self, values: np.ndarray, X: Any, labels: Any = None) -> Any:
+        """Values of the columns in a container like X, or as `set_output` says; `labels`: numbers that name columns."""
+        is_numbered = not hasattr(self, "feature_names_in_") and labels is not None and len(labels) == values.shape[1]
+        return as_given(values, X, self, lambda: labels if is_numbered else _check_feature_names_in(self))
 
 
 class LearnedDensity(BinaryDensity, Learner):

@@ -40,9 +40,9 @@ class Learner(BinaryEstimator):
         **BinaryEstimator._parameter_constraints,
         "method": [str, Method, None],
         "epochs": [Interval(Integral, 1, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), None],
         "optimizer": "no_validation",
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither"), None],
         "l1": [Interval(Real, 0, None, closed="left")],
         "l2": [Interval(Real, 0, None, closed="left")],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
@@ -52,9 +52,9 @@ class Learner(BinaryEstimator):
         "checkpoint": [str, PathLike, None],
     }
     epochs: int = 100
-    batch_size: int | None = 256
+    batch_size: int | None = None
     optimizer: Any = None
-    learning_rate: float | None = 0.05
+    learning_rate: float | None = None
     l1: float = 0.0
     l2: float = 0.0
     validation_fraction: float | None = None
@@ -76,7 +76,10 @@ class Learner(BinaryEstimator):
 
     @abstractmethod
     def _rules(self, network: Any, rows: np.ndarray, earlier: Fitted | None) -> tuple[Method, Any]:
-        """The method and the optimiser, for rows with a column for every unit; `earlier`: what is learned on from."""
+        """The method and the optimiser, for rows with a column for every unit; `earlier`: what is learned on from.
+
+        Without an optimiser `fit` takes its own, which may be none at all.
+        """
 
     def _evidence(self, network: Any, X: np.ndarray) -> np.ndarray:
         """Rows with a column for every unit, the hidden ones nan."""

@@ -4,7 +4,7 @@ Given a row, units that are left are summed over exactly where these sums are sh
 missing, and by a method elsewhere. ln Z of the free machine is exact where that is quick, and else sampled.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
@@ -59,15 +59,11 @@ class MachineModel(LearnedDensity):
 
     _parameter_constraints: ClassVar[dict] = {
         **Learner._parameter_constraints,
-        "batch_size": [*Learner._parameter_constraints["batch_size"], None],
-        "learning_rate": [*Learner._parameter_constraints["learning_rate"], None],
         "n_hidden": [Interval(Integral, 1, None, closed="left")],
     }
     is_restricted: ClassVar[bool]
     n_hidden: int = 64
     method: str | Method | None = None
-    batch_size: int | None = field(default=None, kw_only=True)
-    learning_rate: float | None = field(default=None, kw_only=True)
 
     # ---- learning ----------------------------------------------------------------------------------------------------
 
@@ -210,7 +206,7 @@ class BoltzmannMachineModel(MachineModel):
     The parameters are those of `RestrictedBoltzmannMachine`, but for:
 
     - `n_hidden`: the number of hidden units, 0 or more.
-    - `method`: also "pseudolikelihood", for rows in which nothing is missing and no unit hidden. None is exact where
+    - `method`: also "pseudolikelihood", for rows in which nothing is missing. None is exact where
         that is quick, else G2 for such rows, of up to 2,048 columns, and persistent for others.
     - `batch_size`: None is all rows where nothing is missing or hidden, as their means and correlations are then all
         that learning needs, and else 32.
