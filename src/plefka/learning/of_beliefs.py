@@ -6,7 +6,7 @@ import numpy as np
 
 from plefka.errors import InvalidInput, MethodDoesNotApply
 from plefka.inference.library import METHODS
-from plefka.learning import likelihood
+from plefka.learning import em_steps, likelihood
 from plefka.learning.checkpoint import digest
 from plefka.learning.gradient_step import Batch, Outcome, StepSettings, TrainingState, step
 from plefka.learning.parameters import Parametrisation, adam
@@ -15,6 +15,7 @@ from plefka.learning.steps import BatchNumber, Steps, max_steps
 from plefka.mean_field.minimisation import random_start
 from plefka.mean_field.schemes import HigherOrder, MeanField
 from plefka.mean_field.taylor import Taylor
+from plefka.methods.for_learning import ExpectationMaximisation
 from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy
 from plefka.networks.fingerprint import activation_text
@@ -38,6 +39,8 @@ STORED = np.float32
 
 def check(network: "BeliefNetwork", method: Method) -> None:
     """Refuse what cannot be learned, or not by this method."""
+    if isinstance(method, ExpectationMaximisation):
+        return em_steps.check(network, method)
     if not isinstance(method, MeanField):
         raise MethodDoesNotApply(f"{method} has no free energy to learn by. Use G12 instead.")
     if isinstance(method, HigherOrder):
@@ -58,19 +61,21 @@ def default(network: "BeliefNetwork", data: Data) -> Method:
 
 def batch_size(data: Data, method: Method) -> int:
     """Distinct rows for each step unless given."""
-    return BATCH_SIZE
+    return len(data) if isinstance(method, ExpectationMaximisation) else BATCH_SIZE
 
 
 def optimizer(data: Data, method: Method) -> Any:
     """What moves the parameters unless given."""
-    return adam()
+    return em_steps.NO_OPTIMIZER if isinstance(method, ExpectationMaximisation) else adam()
 
 
 def settings(
-    network: "BeliefNetwork", data: Data, method: MeanField, rules: Parametrisation, penalties: tuple[float, float],
+    network: "BeliefNetwork", data: Data, method: Any, rules: Parametrisation, penalties: tuple[float, float],
     tol: float,
-) -> StepSettings:  # fmt: skip
+) -> Any:  # fmt: skip
     """What every step of a run has in common."""
+    if isinstance(method, ExpectationMaximisation):
+        return em_steps.EmSettings(rules, *penalties, tol)
     stacked, functional = network.stack is not None, method.functional
     storage = network.storage.take(0) if stacked else network.storage
     storage = storage.prepared(pairs=functional.needs_pairs, tables=functional.needs_tables)
@@ -184,4 +189,9 @@ class BeliefSteps(Steps):
         return Accuracy.LOWER_BOUND if is_bound else Accuracy.ESTIMATE
 
 
-steps = BeliefSteps
+STEPS: dict[type, type[Steps]] = {ExpectationMaximisation: em_steps.ExpectationSteps}
+
+
+def steps(run: "LearningRun") -> Steps:
+    """Those of the method."""
+    return STEPS.get(type(run.method), BeliefSteps)(run)
