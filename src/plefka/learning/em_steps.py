@@ -1,8 +1,6 @@
 """Expectation maximisation of noisy-or networks with hidden units: an epoch is three steps, of which two are a leap.
 
-An expectation step finds how often each coin (a prior, a leak, a link) was thrown and was on, and a maximisation step
-sets it to that share: p = on / thrown, with the cases that are added to all. A penalty on the weights, -ln(1 - p), adds
-cases that are off. Coins that are shared are counted together.
+With several batches it is a step for each of them, on statistics that remember earlier ones.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,14 +10,14 @@ import numpy as np
 
 from plefka.errors import InvalidInput, MethodDoesNotApply
 from plefka.learning.checkpoint import digest
-from plefka.learning.factor_starts import factor_start
-from plefka.learning.family_counts import LARGEST_LEAK
+from plefka.learning.factor_starts import Starts
 from plefka.learning.gradient_step import Outcome, TrainingState
+from plefka.learning.maximisation import Maximisation
 from plefka.learning.parameters import Parametrisation
 from plefka.learning.patterns import Data, Patterns, Piece
 from plefka.learning.records import leap
 from plefka.learning.steps import BatchNumber, Steps
-from plefka.learning.weighted_states import IMPOSSIBLE, Families, RowStates, SharedStates, Tally
+from plefka.learning.weighted_states import IMPOSSIBLE, Families, Tally, states_of, warm
 from plefka.methods.posterior import Accuracy
 from plefka.networks.fingerprint import activation_text
 from plefka.tables.dataset import MISSING
@@ -29,11 +27,8 @@ if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
     from plefka.methods.method import Method
 
-START_ROWS, SHORT, WARM = 3000, 30, 8  # rows that starts are compared on, their steps, and searches before the first
-LEAST = 1e-300  # a number that is learned stays above 0, where it could never leave
 GAIN = 0.6  # of statistics with several batches: step t counts as (t + 2)^-0.6 (Cappe & Moulines 2009)
 SETTLED = 1e-5  # a gain per row and epoch that is none
-NEWTON = 20  # steps, where weights have a quadratic penalty
 
 
 class EmSettings(NamedTuple):
@@ -72,59 +67,6 @@ def check(network: "BeliefNetwork", method: "Method") -> None:
         raise MethodDoesNotApply(f"{method} learns one network, from several starts of its own: pass network.take(0).")
     if any(np.any(np.asarray(w) < 0) for w in (network.storage.extreme_sums()[0], network.bias)):
         raise MethodDoesNotApply(f"{method} needs weights and leaks of 0 or more. Use G12, with these frozen.")
-
-
-def states_of(families: Families, values: np.ndarray, most: int) -> Any:
-    """What takes the expectation steps of these rows."""
-    return SharedStates(families, values) if SharedStates.applies(families, values) else RowStates(families, values, most)
-
-
-def float_array(z: Any) -> np.ndarray:
-    """As numbers."""
-    return np.asarray(z, float)
-
-
-class Maximisation:
-    """From a tally to the numbers: what moves, what moves together, what is added to the counts."""
-
-    def __init__(self, families: Families, run: "LearningRun"):
-        rules, parameters = run.settings.rules, run.network.parameters
-        self.moves = families.matrix(jax.tree.map(float_array, rules.moves_in(parameters))) > 0
-        self.groups = families.matrix(jax.tree.map(float_array, rules.groups)).astype(int)
-        self.l1, self.l2 = run.settings.l1 * run.data.total, run.settings.l2 * run.data.total
-        cases = run.method.smoothing
-        self.on, self.off = np.zeros(self.moves.shape), np.full(self.moves.shape, float(cases))
-        self.on[:, 0] = self.off[:, 0] = cases / 2
-        self.off[:, 1:] += self.l1
-
-    def of(self, fields: np.ndarray, share: np.ndarray, acted: np.ndarray) -> np.ndarray:
-        """The numbers after a step."""
-        on = -np.expm1(-fields) * share
-        off = np.maximum(acted - on, 0.0) + self.off
-        on = on + self.on
-        if self.groups.any():
-            together = (self.groups > 0) & self.moves
-            for counts in (on, off):
-                sums = np.bincount(self.groups[together], counts[together], self.groups.max() + 1)
-                counts[together] = sums[self.groups[together]]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            best = np.log1p(on / off)
-            if self.l2:
-                for _ in range(NEWTON):  # on / (e^x - 1) = off + l2 x, in ln x
-                    slope = on / np.expm1(best) - off - self.l2 * best
-                    bend = on * np.exp(best) / np.expm1(best) ** 2 + self.l2
-                    best = np.where(self._penalised, best * np.exp(np.clip(slope / (bend * best), -1, 1)), best)
-        return np.where(self.moves & (on + off > 0), np.clip(best, LEAST, LARGEST_LEAK), fields)
-
-    @property
-    def _penalised(self) -> np.ndarray:
-        return np.arange(self.moves.shape[1]) > 0
-
-    def log_prior(self, fields: np.ndarray) -> float:
-        """What is added to ln P of all rows, of numbers that move."""
-        x = np.where(self.moves, fields, 1.0)
-        return float((self.on * np.log(-np.expm1(-x)) - self.off * x - self.l2 / 2 * x**2 * self._penalised)[self.moves].sum())
-
 
 
 class Keeper:
@@ -167,7 +109,7 @@ class ExpectationSteps(Steps):
         rows, counts = piece.numbers[places], piece.counts[places]
         fields = self.families.matrix(self.network(state.free).parameters)
         if when == (0, 0):
-            fields = self._start(fields)
+            fields = Starts(self.families, self.maximisation, self.run, self.seed).best(fields, self.values)
         if when.epoch == 0:
             warm(self.states, fields, rows, counts, rng)
         found = self.states.step(fields, rows, counts, rng)
@@ -203,38 +145,6 @@ class ExpectationSteps(Steps):
             share = np.nan_to_num(self.keeper.sums[0] / -np.expm1(-fields))
         return self.maximisation.of(fields, share, self.keeper.sums[1])
 
-    # ---- starts ------------------------------------------------------------------------------------------------------
-
-    def _start(self, own: np.ndarray) -> np.ndarray:
-        """The best of the network's own numbers and some factorisations of the rows, after a few steps of some rows."""
-        network, data, method = self.run.network, self.data, self.run.method
-        layers = network.layers or ()
-        visible = np.arange(network.size - layers[-1], network.size) if len(layers) == 2 else np.zeros(0)
-        edges = self.maximisation.moves[:, 1:].sum()
-        free = np.array_equal(np.sort(data.units), visible) and edges == network.num_edges
-        if not free or not method.starts or not self.maximisation.moves[:, 0].all() or self.maximisation.groups.any():
-            return own
-        order = np.random.default_rng([self.seed, 0]).permutation(len(data))[:START_ROWS]
-        found = [self._tried(own, order, None)]
-        for number in range(method.starts):
-            rng = np.random.default_rng([self.seed, 0, number])
-            priors, links, leaks = factor_start(self.values[order][:, visible], data.counts[order], layers[0], rng)
-            p = np.zeros_like(own)
-            p[: layers[0], 0], p[visible, 0], p[visible, 1:] = priors, leaks, links
-            found.append(self._tried(-np.log1p(-p), order, rng))
-        return max(found, key=lambda each: each[0])[1]
-
-    def _tried(self, fields: np.ndarray, rows: np.ndarray, rng: Any) -> tuple[float, np.ndarray]:
-        """ln P of some rows and the numbers, after a few steps of these."""
-        rng, counts, every = np.random.default_rng(self.seed) if rng is None else rng, self.data.counts[rows], np.arange(len(rows))
-        states, value = states_of(self.families, self.values[rows], self.run.method.states), -np.inf
-        warm(states, fields, every, counts, rng)
-        scale = self.data.total / counts.sum()
-        for _ in range(SHORT):
-            share, acted, log_p = states.step(fields, every, counts, rng)
-            value, fields = log_p @ counts, self.maximisation.of(fields, share * scale, acted * scale)
-        return value, fields
-
     def _refuse_impossible(self, rows: np.ndarray) -> None:
         if len(rows):
             row = np.flatnonzero(np.isin(self.data.which, rows))[0]
@@ -256,7 +166,9 @@ class ExpectationSteps(Steps):
     def exact(self, network: Any) -> Any:
         if not self.states.exact:
             return np.nan
-        found = self.states.step(self.families.matrix(network.parameters), np.arange(len(self.values)), self.data.counts)
+        found = self.states.step(
+            self.families.matrix(network.parameters), np.arange(len(self.values)), self.data.counts
+        )
         return found.log_likelihood @ self.data.counts / self.data.total
 
     def validation(self, network: Any, held_out: Patterns) -> Any:
@@ -281,9 +193,3 @@ def values_of(data: Patterns) -> np.ndarray:
     values = np.full((len(data), data.size), MISSING, np.int8)
     values[:, data.units] = data.values
     return values
-
-
-def warm(states: Any, fields: np.ndarray, rows: np.ndarray, counts: np.ndarray, rng: np.random.Generator) -> None:
-    """Search for good states of some rows before the first step."""
-    for _ in range(0 if states.exact else WARM):
-        states.step(fields, rows, counts, rng)

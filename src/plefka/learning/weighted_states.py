@@ -14,9 +14,11 @@ from plefka.learning.family_counts import one_of_them_on
 from plefka.networks.belief import BeliefNetwork
 from plefka.tables.dataset import MISSING
 
-NUMBERS_AT_ONCE = 2**18  # cases times units: what stays in a processor's cache
+NUMBERS_AT_ONCE = 2**16  # cases times units: what stays in a processor's cache
+WARM = 3  # searches before the first step
 SHARED_NUMBERS = 2**27  # rows times states, of which all rows have the same, times units
-FLIPS, SWAPPED = 16, 0.5  # states that a step tries for each row, and the share of these that swap two units
+FLIPS, SWAPPED = 8, 0.5  # states that a step tries for each row, and the share of these that swap two units
+TEMPERATURES = (8.0, 4.0, 2.0, 1.0, 0.0)  # of the sweeps of Gibbs sampling that a search begins with
 CUT = 10.0  # states that are less probable than the row's best one by a factor of e^10 are left out
 NEVER, IMPOSSIBLE = -1e300, -1e290  # for ln 0, so that 0 times it is 0, and what is below is -inf
 
@@ -66,9 +68,9 @@ class Tally(NamedTuple):
     log_likelihood: np.ndarray
 
 
-def tally(on: np.ndarray, off: np.ndarray, p_on: np.ndarray, acting: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """`share` and `acted` of cases: how often each unit was on and off in a case, and which coins act (cases, coins)."""
-    return one_of_them_on(on, p_on).T @ acting, (on + off).T @ acting
+def tally(on: np.ndarray, known: np.ndarray, p_on: np.ndarray, acting: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """`share` and `acted` of cases: how often each unit was on, and known, in a case, and which coins act in it."""
+    return one_of_them_on(on, p_on).T @ acting, known.T @ acting
 
 
 def coins_acting(states: np.ndarray) -> np.ndarray:
@@ -107,17 +109,54 @@ class SharedStates:
 
     def step(self, fields: np.ndarray, numbers: np.ndarray, counts: np.ndarray, rng: Any = None) -> Tally:
         """The expectations of some rows."""
-        S, U = self.states, self.parents
-        A = self.acting @ fields.T
-        p_on, on, off = -np.expm1(-A), self.on[numbers], self.off[numbers]
-        joint = on @ logs(p_on).T - off @ A.T + (S * logs(p_on)[:, U] - (1 - S) * A[:, U]).sum(axis=1)
+        S, U, on, off = self.states, self.parents, self.on[numbers], self.off[numbers]
+        joint, p_on = self._joint(fields, numbers)
         top = joint.max(axis=1, keepdims=True)
         parts = np.exp(joint - top)
         total = parts.sum(axis=1, keepdims=True)
         weights = parts * (counts[:, None] / total)
-        on, off, of_state = weights.T @ on, weights.T @ off, weights.sum(axis=0)[:, None]
-        on[:, U], off[:, U] = of_state * S, of_state * (1 - S)
-        return Tally(*tally(on, off, p_on, self.acting), (top + np.log(total))[:, 0])
+        on, known, of_state = weights.T @ on, weights.T @ (on + off), weights.sum(axis=0)[:, None]
+        on[:, U], known[:, U] = of_state * S, of_state
+        return Tally(*tally(on, known, p_on, self.acting), (top + np.log(total))[:, 0])
+
+    def most_probable(self, fields: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """The best state of every row, (rows, parents), 0 or 1."""
+        return self.states[self._joint(fields, slice(None))[0].argmax(axis=1)]
+
+    def _joint(self, fields: np.ndarray, numbers: Any) -> tuple[np.ndarray, np.ndarray]:
+        """ln P of rows with each state, and P(on) of units in each state."""
+        S, U = self.states, self.parents
+        A = self.acting @ fields.T
+        p_on = -np.expm1(-A)
+        prior = (S * logs(p_on)[:, U] - (1 - S) * A[:, U]).sum(axis=1)
+        return self.on[numbers] @ logs(p_on).T - self.off[numbers] @ A.T + prior, p_on
+
+
+class Cases(NamedTuple):
+    """Rows in some states of their hidden units: ln P, and what a tally needs of each case."""
+
+    log_joint: np.ndarray
+    on: np.ndarray  # (cases, units), bool
+    known: np.ndarray
+    p_on: np.ndarray
+    acting: np.ndarray  # (cases, coins)
+
+    @classmethod
+    def of(
+        cls, rows: "RowStates", fields: np.ndarray, numbers: np.ndarray, states: np.ndarray, row: np.ndarray
+    ) -> "Cases":
+        """Of states (cases, parents) of rows; what leaves say of being off is the same sum for all states of a row."""
+        values, free, U = rows.values[numbers], rows.free[numbers], rows.parents
+        off, known = values == 0, values != MISSING
+        off[:, U], known[:, U] = False, known[:, U] | free
+        on, known = (values == 1)[row], known[row]
+        on[:, U] = of_parents = np.where(free[row], states, on[:, U])
+        acting = coins_acting(of_parents)
+        A = acting @ fields.T
+        p_on = -np.expm1(-A)
+        by_leaves = np.einsum("cp,cp->c", (off @ fields)[row], acting)
+        by_parents = (A[:, U] * (known[:, U] & ~of_parents)).sum(axis=1)
+        return cls(logs(np.where(on, p_on, 1.0)).sum(axis=1) - by_leaves - by_parents, on, known, p_on, acting)
 
 
 class RowStates:
@@ -131,7 +170,7 @@ class RowStates:
         self.exact = bool(self.whole.all())
         places = int(2 ** free[self.whole].max(initial=0)) if self.exact else most
         self.found = np.zeros((len(values), places, -(-width // 8)), np.uint8)  # bits, the best state first
-        self.count = np.where(self.whole, 2**np.minimum(free, 30), 1)
+        self.count = np.where(self.whole, 2 ** np.minimum(free, 30), 1)
         number = np.maximum(np.cumsum(self.free, axis=1) - 1, 0)
         for place in range(places):
             states = (place >> np.minimum(number, 30)) & self.free
@@ -149,26 +188,46 @@ class RowStates:
     def step(self, fields: np.ndarray, numbers: np.ndarray, counts: np.ndarray, rng: Any = None) -> Tally:
         """The expectations of some rows; with `rng` it searches for better states before."""
         share, acted, values = np.zeros_like(fields), np.zeros_like(fields), np.empty(len(numbers))
-        for some in self._chunks(numbers, rng is not None):
+        for some in self._chunks(numbers, FLIPS * (rng is not None)):
             states, row = self._states(numbers[some], rng)
-            joint, parts = self._joint(fields, numbers[some][row], states)
+            cases = Cases.of(self, fields, numbers[some], states, row)
             if rng is not None:
-                kept = self._keep(numbers[some], states, row, joint)
-                states, row, joint = states[kept], row[kept], joint[kept]
-                parts = tuple(z[kept] for z in parts)
+                kept = self._keep(numbers[some], states, row, cases.log_joint)
+                row, cases = row[kept], Cases(*(z[kept] for z in cases))
             first = np.flatnonzero(np.diff(row, prepend=-1))
-            top = np.maximum.reduceat(joint, first)
-            weights = np.exp(joint - top[row])
+            top = np.maximum.reduceat(cases.log_joint, first)
+            weights = np.exp(cases.log_joint - top[row])
             total = np.add.reduceat(weights, first)
             weights *= (counts[some] / total)[row]
-            acting, p_on, on, off = parts
-            more = tally(on * weights[:, None], off * weights[:, None], p_on, acting)
+            more = tally(cases.on * weights[:, None], cases.known * weights[:, None], cases.p_on, cases.acting)
             share, acted, values[some] = share + more[0], acted + more[1], top + np.log(total)
         return Tally(share, acted, values)
 
-    def _chunks(self, numbers: np.ndarray, searches: bool) -> Iterator[slice]:
+    def anneal(self, fields: np.ndarray, numbers: np.ndarray, rng: np.random.Generator) -> None:
+        """Put the best state of each row that Gibbs sampling passes, as it cools, before what was found."""
+        for some in self._chunks(numbers, 0):
+            rows = numbers[some]
+            states, row = self._states(rows, None)
+            first = np.flatnonzero(np.diff(row, prepend=-1))
+            states, row = states[first].copy(), np.arange(len(rows))
+            value = Cases.of(self, fields, rows, states, row).log_joint
+            for temperature in TEMPERATURES:
+                for unit in rng.permutation(states.shape[1]):
+                    flipped = states.copy()
+                    flipped[:, unit] ^= self.free[rows, unit]
+                    new = Cases.of(self, fields, rows, flipped, row).log_joint
+                    taken = new - value > temperature * rng.logistic(size=len(rows))
+                    states, value = np.where(taken[:, None], flipped, states), np.where(taken, new, value)
+            few = ~self.whole[rows]
+            self.found[rows[few], 0], self.count[rows[few]] = np.packbits(states[few], axis=1), 1
+
+    def most_probable(self, fields: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """The best state of every row, (rows, parents), 0 or 1."""
+        return np.unpackbits(self.found[:, 0], axis=1, count=len(self.parents)) * 1.0
+
+    def _chunks(self, numbers: np.ndarray, more: int) -> Iterator[slice]:
         """Of rows with so many cases together."""
-        cases = np.cumsum(self.count[numbers] + FLIPS * searches) * self.values.shape[1]
+        cases = np.cumsum(self.count[numbers] + more) * self.values.shape[1]
         ends = np.searchsorted(cases, np.arange(NUMBERS_AT_ONCE, cases[-1] + NUMBERS_AT_ONCE, NUMBERS_AT_ONCE), "right")
         ends = np.unique(np.append(ends, len(numbers)))
         return (slice(*z) for z in zip(np.append(0, ends[ends > 0][:-1]), ends[ends > 0], strict=True))
@@ -208,17 +267,6 @@ class RowStates:
         tried[row, number, other] ^= swap
         return tried
 
-    def _joint(self, fields: np.ndarray, rows: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, tuple]:
-        """ln P of each case with its row, and what a tally needs."""
-        known, U = self.values[rows], self.parents
-        of_parents = np.where(self.free[rows], states, known[:, U] == 1)
-        known[:, U] = np.where(self.free[rows], states, known[:, U])
-        acting = coins_acting(of_parents)
-        A = acting @ fields.T
-        p_on, on, off = -np.expm1(-A), known == 1, known == 0
-        joint = logs(np.where(on, p_on, 1.0)).sum(axis=1) - np.einsum("cu,cu->c", off, A)
-        return joint, (acting, p_on, on, off)
-
     def _keep(self, rows: np.ndarray, states: np.ndarray, row: np.ndarray, joint: np.ndarray) -> np.ndarray:
         """The best cases of every row, in order; they are what the next step begins with."""
         order = np.lexsort((-joint, row))
@@ -230,3 +278,19 @@ class RowStates:
         self.found[rows[row[order]], rank] = np.packbits(states[order], axis=1)
         self.count[rows] = np.bincount(row[order], minlength=len(rows))
         return order
+
+
+def states_of(families: Families, values: np.ndarray, most: int) -> Any:
+    """What takes the expectation steps of these rows."""
+    return (
+        SharedStates(families, values) if SharedStates.applies(families, values) else RowStates(families, values, most)
+    )
+
+
+def warm(states: Any, fields: np.ndarray, rows: np.ndarray, counts: np.ndarray, rng: np.random.Generator) -> None:
+    """Search for good states of some rows before the first step."""
+    if states.exact:
+        return
+    states.anneal(fields, rows, rng)
+    for _ in range(WARM):
+        states.step(fields, rows, counts, rng)
