@@ -16,8 +16,8 @@ from plefka.tables.dataset import MISSING
 if TYPE_CHECKING:
     from plefka.learning.steps import LearningRun
 
-START_ROWS, SHORT = 2000, 24  # rows that starts are compared on, and steps of each
-SPLITS = 4  # causes at most that are tried to be split, those first whose findings disagree most
+START_ROWS, SHORT = 2000, 16  # rows that starts are compared on, and steps of each
+SPLITS = 2  # causes at most that are tried to be split, those first whose findings disagree most
 UPDATES = 150
 STRONGEST, STRONG = 0.1, 0.75  # share of a cause's links that are taken for strong ones, and how strong these are
 LEAK, LEAST, MOST = 0.05, 0.01, 0.95
