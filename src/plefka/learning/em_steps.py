@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from plefka.methods.method import Method
 
 GAIN = 0.6  # of statistics with several batches: step t counts as (t + 2)^-0.6 (Cappe & Moulines 2009)
+STEPS_WORK = 10  # multiply-adds of an epoch's steps for each case and coin, about
 SETTLED = 1e-5  # a gain per row and epoch that is none
 
 
@@ -171,11 +172,10 @@ class ExpectationSteps(Steps):
         )
         return found.log_likelihood @ self.data.counts / self.data.total
 
-    def validation(self, network: Any, held_out: Patterns) -> Any:
-        states = states_of(self.families, values_of(held_out), self.run.method.states)
-        rows, fields = np.arange(len(held_out)), self.families.matrix(network.parameters)
-        warm(states, fields, rows, held_out.counts, np.random.default_rng(self.seed))
-        return states.step(fields, rows, held_out.counts).log_likelihood @ held_out.counts / held_out.total
+    @property
+    def epoch_work(self) -> float:
+        cases = self.states.cases * self.maximisation.moves.size
+        return float(cases * STEPS_WORK)
 
     @property
     def settled(self) -> bool:

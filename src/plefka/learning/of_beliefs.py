@@ -40,7 +40,8 @@ STORED = np.float32
 def check(network: "BeliefNetwork", method: Method) -> None:
     """Refuse what cannot be learned, or not by this method."""
     if isinstance(method, ExpectationMaximisation):
-        return em_steps.check(network, method)
+        em_steps.check(network, method)
+        return
     if not isinstance(method, MeanField):
         raise MethodDoesNotApply(f"{method} has no free energy to learn by. Use G12 instead.")
     if isinstance(method, HigherOrder):

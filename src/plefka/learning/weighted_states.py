@@ -24,7 +24,7 @@ NEVER, IMPOSSIBLE = -1e300, -1e290  # for ln 0, so that 0 times it is 0, and wha
 
 
 class Families:
-    """The numbers -ln(1 - p) of a network in a matrix (units, 1 + parents): leak or prior, then links to all parents."""
+    """The numbers -ln(1 - p) of a network in a matrix (units, 1 + parents): a leak or prior, then links to parents."""
 
     def __init__(self, network: BeliefNetwork):
         self.network, self.edges = network, network.storage.to_sparse() != 0
@@ -101,6 +101,11 @@ class SharedStates:
         self.acting = coins_acting(self.states)
         self.memory = ()
 
+    @property
+    def cases(self) -> int:
+        """Of all rows, about: states are shared, and so are their logarithms."""
+        return len(self.on) + len(self.states)
+
     @staticmethod
     def applies(families: Families, values: np.ndarray) -> bool:
         never = (values[:, families.parents] == MISSING).all()
@@ -176,6 +181,11 @@ class RowStates:
             states = (place >> np.minimum(number, 30)) & self.free
             self.found[:, place] = np.where((place < self.count)[:, None], np.packbits(states > 0, axis=1), 0)
         self.keys = np.random.default_rng(0).integers(1, 2**63, width, np.uint64)
+
+    @property
+    def cases(self) -> int:
+        """Of all rows, about."""
+        return int(np.where(self.whole, self.count, 2 * FLIPS).sum())
 
     @property
     def memory(self) -> tuple:
