@@ -73,7 +73,9 @@ def test_exact_expectations_are_those_of_enumeration(layers, missing):
         np.testing.assert_allclose(tally.log_likelihood, np.log([each[0] for each in found]), rtol=1e-12)
         known = (values != -1) | (families.hidden(values) @ np.eye(net.size)[families.parents] > 0)
         for k, number in ((0, -np.expm1(-fields) * tally.share), (1, tally.acted)):
-            truth = sum(count * each[1 + k] * seen[:, None] for count, each, seen in zip(counts, found, known, strict=True))
+            truth = sum(
+                count * each[1 + k] * seen[:, None] for count, each, seen in zip(counts, found, known, strict=True)
+            )
             np.testing.assert_allclose(np.where(fields > 0, number, 0.0), truth[:, columns], rtol=1e-12, atol=1e-13)
 
 
@@ -113,7 +115,9 @@ def test_every_epoch_raises_the_exact_likelihood(layers, missing):
     assert np.all(np.diff(exact) > -1e-12)
     np.testing.assert_allclose(fitted.history["objective"][1:], exact[:-1], rtol=1e-12)
     truth = pf.infer(fitted.network, as_patterns(fitted.network, rows).rows(), "exact").log_likelihood
-    np.testing.assert_allclose(exact[-1], np.average(truth, weights=as_patterns(fitted.network, rows).counts), rtol=1e-10)
+    np.testing.assert_allclose(
+        exact[-1], np.average(truth, weights=as_patterns(fitted.network, rows).counts), rtol=1e-10
+    )
 
 
 def test_a_planted_network_is_found():
@@ -210,7 +214,9 @@ def test_killed_and_resumed_is_the_same_to_the_last_bit(states, tmp_path):
 def test_batches_lead_near_to_where_all_rows_do():
     rows = network(5, (3, 8)).sample(seed=0, count=600)[:, 3:] * 1.0
     start = pf.ensembles.to_learn((3,), rows, 0, "noisy_or")
-    whole, batches = (pf.fit(start, rows, "em", batch_size=size, epochs=15, seed=0, verbose=False).network for size in (None, 64))
+    whole, batches = (
+        pf.fit(start, rows, "em", batch_size=size, epochs=15, seed=0, verbose=False).network for size in (None, 64)
+    )
     assert pf.score(batches, rows).mean > pf.score(whole, rows).mean - 0.02
 
 
@@ -238,15 +244,23 @@ def test_constant_columns_and_any_number_of_causes(causes):
 
 def test_what_does_not_apply_is_refused_in_words():
     rows = some_rows(10, 5, 0.0)
-    with pytest.raises(pf.errors.InvalidInput, match="row 0 of rows .* probability zero"):
-        zero = network().with_parameters(([np.zeros((5, 3))], np.array([0.1] * 3 + [0.0] * 5)))
-        frozen = ([np.ones((5, 3), bool)], np.zeros(8, bool))
+    zero = network().with_parameters(([np.zeros((5, 3))], np.array([0.1] * 3 + [0.0] * 5)))
+    frozen = ([np.ones((5, 3), bool)], np.zeros(8, bool))
+    with pytest.raises(pf.errors.InvalidInput, match=r"row 0 of rows .* probability zero"):
         pf.fit(zero, np.ones((1, 5)), "em", frozen=frozen, verbose=False)
     with pytest.raises(pf.errors.MethodDoesNotApply, match="all noisy-or; this one has sigmoid"):
         pf.fit(pf.ensembles.to_learn((2,), rows, 0), rows, "em")
     with pytest.raises(pf.errors.MethodDoesNotApply, match="learns one network"):
         pf.fit(pf.ensembles.to_learn((2,), rows, 0, "noisy_or", count=2), rows, "em")
-    with pytest.raises(pf.errors.InvalidInput, match="no steps of an optimizer"):
-        pf.fit(network(), rows, "em", optimizer=pf.learning.parameters.adam())
     with pytest.raises(pf.errors.MethodDoesNotApply, match="learning a noisy-or network"):
         pf.infer(network(), None, "em")
+
+
+def test_estimators_learn_noisy_or_networks_by_it():
+    from plefka.sklearn import BeliefNetworkModel
+
+    rows = network(5, (3, 8)).sample(seed=0, count=300)[:, 3:] * 1.0
+    model = BeliefNetworkModel((3,), activation="noisy_or", epochs=5, batch_size=300, random_state=0).fit(rows)
+    assert model.fitted_.method.name == "em"
+    assert model.score(rows) == pytest.approx(pf.score(model.network_, rows).mean, abs=1e-9)
+    assert model.transform(rows).shape == (300, 3)

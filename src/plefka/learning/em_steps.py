@@ -5,7 +5,6 @@ With several batches it is a step for each of them, on statistics that remember 
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import jax
 import numpy as np
 
 from plefka.errors import InvalidInput, MethodDoesNotApply
@@ -14,7 +13,7 @@ from plefka.learning.factor_starts import Starts
 from plefka.learning.gradient_step import Outcome, TrainingState
 from plefka.learning.maximisation import Maximisation
 from plefka.learning.parameters import Parametrisation
-from plefka.learning.patterns import Data, Patterns, Piece
+from plefka.learning.patterns import Patterns, Piece
 from plefka.learning.records import leap
 from plefka.learning.steps import BatchNumber, Steps
 from plefka.learning.weighted_states import IMPOSSIBLE, Families, Tally, states_of, warm
@@ -24,8 +23,8 @@ from plefka.tables.dataset import MISSING
 
 if TYPE_CHECKING:
     from plefka.learning.steps import LearningRun
-    from plefka.networks.belief import BeliefNetwork
     from plefka.methods.method import Method
+    from plefka.networks.belief import BeliefNetwork
 
 GAIN = 0.6  # of statistics with several batches: step t counts as (t + 2)^-0.6 (Cappe & Moulines 2009)
 STEPS_WORK = 10  # multiply-adds of an epoch's steps for each case and coin, about
@@ -40,21 +39,6 @@ class EmSettings(NamedTuple):
     l2: float
     tol: float
     stacked: bool = False
-
-
-class NoOptimizer(NamedTuple):
-    """In the place of an optimiser: maximisation steps need none."""
-
-    def init(self, free: Any) -> tuple:
-        """Nothing to remember."""
-        return ()
-
-    def update(self, gradient: Any, state: tuple, free: Any = None) -> tuple[Any, tuple]:
-        """Nothing moves."""
-        return jax.tree.map(lambda z: 0.0 * z, gradient), state
-
-
-NO_OPTIMIZER = NoOptimizer()
 
 
 def check(network: "BeliefNetwork", method: "Method") -> None:
@@ -93,8 +77,6 @@ class ExpectationSteps(Steps):
         super().__init__(run)
         if not isinstance(run.data, Patterns):
             raise InvalidInput(f"{run.method} keeps its rows in memory; pass stream=False, or take G12 instead.")
-        if run.optimizer is not NO_OPTIMIZER:
-            raise InvalidInput(f"{run.method} takes no steps of an optimizer; leave it out, or take G12 instead.")
         self.families, self.data = Families(run.network), run.data
         self.values = values_of(run.data)
         self.states = states_of(self.families, self.values, run.method.states)

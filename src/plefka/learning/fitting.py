@@ -18,6 +18,7 @@ from plefka.learning.patterns import Data, as_patterns
 from plefka.learning.records import Records
 from plefka.learning.steps import LearningRun
 from plefka.learning.stream import Stream, is_streamed
+from plefka.methods.for_learning import ForLearning
 from plefka.methods.method import Method
 from plefka.networks.activations import Activation, Sigmoid, as_activation
 from plefka.networks.belief import BeliefNetwork
@@ -67,7 +68,8 @@ def fit(
     - `rows`: (N, visible) or (N, units) with nan for what is missing or hidden, or a DataFrame or the file of a table
         with units for columns, or many Parquet files: a folder of them, or a pattern such as "data/*.parquet". Equal
         rows are merged and counted, unless they are streamed.
-    - `method`: any scheme that has a free energy; G12 unless given. For a machine, what its averages come from: exact,
+    - `method`: any scheme that has a free energy; G12 unless given. For noisy-or networks also em, expectation
+        maximisation. For a machine, what its averages come from: exact,
         G1 or G2 with linear response, bethe, persistent (chains of Gibbs sampling that go on from step to step) or
         pseudolikelihood; unless given, exact where that is quick, else G2 where rows observe all units, and persistent
         where they do not, or units are more than 2,048.
@@ -198,6 +200,15 @@ def _check_counts(**counts: Any) -> None:
 
 
 def learning_method(method: str | Method | None, activation: str | Activation | Callable) -> Method:
-    """The method, or else a bound where there is one: learning exploits an estimate that may exceed the truth."""
+    """The method, or else exact steps or a bound where there is one: learning exploits what may exceed the truth."""
     f = as_activation(activation)
-    return parse_method(method or ("SJJ" if isinstance(f, Sigmoid) else "G1" if f.mixes_kinds else "G12"))
+    steps = not f.mixes_kinds and f.has_linear_log_off
+    return parse_method(method) if method else parse_method("em") if steps else means_method(None, activation)
+
+
+def means_method(method: str | Method | None, activation: str | Activation | Callable) -> Method:
+    """What answers for a network that was learned by the method: itself, unless it is only for learning."""
+    f = as_activation(activation)
+    found = parse_method(method) if method else None
+    usual = "SJJ" if isinstance(f, Sigmoid) else "G1" if f.mixes_kinds else "G12"
+    return parse_method(usual) if found is None or isinstance(found, ForLearning) else found

@@ -67,7 +67,7 @@ def batch_size(data: Data, method: Method) -> int:
 
 def optimizer(data: Data, method: Method) -> Any:
     """What moves the parameters unless given."""
-    return em_steps.NO_OPTIMIZER if isinstance(method, ExpectationMaximisation) else adam()
+    return adam()
 
 
 def settings(

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from plefka.ensembles import around, named
 from plefka.inference.solution import Solution
 from plefka.learning.fitted import Fitted
-from plefka.learning.fitting import learning_method
+from plefka.learning.fitting import learning_method, means_method
 from plefka.learning.likelihood import affordable
 from plefka.learning.parameters import adam
 from plefka.learning.patterns import Patterns, as_patterns
@@ -66,7 +66,7 @@ class LayeredLearner(Learner):
         return self._method(), adam(self.learning_rate) if self.optimizer is None else self.optimizer
 
     def _infer(self, network: BeliefNetwork, X: np.ndarray) -> Solution:
-        return self._solved(network, self._evidence(network, X), self._method())
+        return self._solved(network, self._evidence(network, X), means_method(self.method, self.activation))
 
 
 class BeliefNetworkModel(DensityModel, LayeredLearner):
@@ -78,7 +78,8 @@ class BeliefNetworkModel(DensityModel, LayeredLearner):
 
     - `layers`: units of the hidden layers, top first; the columns of X are the layer below them.
     - `activation`: "sigmoid", "noisy_or" or a `plefka.Custom`.
-    - `method`: any scheme with a free energy. None is SJJ for the sigmoid, which is a bound, and G12 for others.
+    - `method`: any scheme with a free energy. None is SJJ for the sigmoid, which is a bound, em for noisy-or, and
+        G12 for others.
     - `epochs`, `batch_size`: how often all rows are seen, and how many distinct ones in a step.
     - `optimizer`, `learning_rate`: any optimiser of optax, or None for Adam with this rate.
     - `l1`, `l2`: penalties on the weights.
