@@ -68,7 +68,7 @@ def of_kind(name: str, cases: Any, causes: int, most: float, draws: int) -> Iter
     yield Row(f"{name}: causes found by G12", found.mean(), "of 1", "beside", True, {})
     yield Row(f"{name}: ln P below the truth's by G12", gaps.mean(), "nats a row", "beside", True, {})
     yield Row(f"{name}: CPU of G12", np.median(seconds), "s", "beside", True, {})
-    factors = np.mean([by_factors(cases(draw)) for draw in range(draws)])
+    factors = float(np.mean([by_factors(cases(draw)) for draw in range(draws)]))
     yield Row(f"{name}: causes found by NMF", factors, "of 1", "beside", True, {"missing entries": "as column means"})
 
 

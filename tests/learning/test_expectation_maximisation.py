@@ -1,4 +1,4 @@
-"""Noisy-or networks by expectation maximisation: exact where sums are, a bound elsewhere, and planted ones are found."""
+"""Noisy-or networks by expectation maximisation: exact where sums are, else a bound; planted ones are found."""
 
 import itertools
 from typing import Any
@@ -65,7 +65,7 @@ def test_exact_expectations_are_those_of_enumeration(layers, missing):
     ways: list[Any] = [RowStates(families, values, 2**8)]
     if SharedStates.applies(families, values):
         ways.append(SharedStates(families, values))
-    found = [enumerated(net, row) for row in values]
+    found: list[Any] = [enumerated(net, row) for row in values]
     columns = np.append(0, 1 + families.parents)
     for states in ways:
         assert states.exact
@@ -92,7 +92,8 @@ def test_some_states_are_a_lower_bound_that_approaches_ln_p():
         rng = np.random.default_rng(0)
         warm(states, fields, every, counts, rng)
         for _ in range(60):
-            found = states.step(fields, every, counts, rng)
+            states.step(fields, every, counts, rng)
+        found = states.step(fields, every, counts)
         gap = exact.log_likelihood - found.log_likelihood
         assert gap.min() > -1e-12
         gaps.append(gap.mean())
@@ -155,7 +156,8 @@ def test_weights_are_repetitions_and_l1_is_cases_that_are_off():
     one = pf.fit(network(), rows, "em[starts=0]", weights=counts, epochs=5, verbose=False).network
     other = pf.fit(network(), np.repeat(rows, counts, axis=0), "em[starts=0]", epochs=5, verbose=False).network
     np.testing.assert_allclose(one.weights[0], other.weights[0], rtol=1e-9)
-    for penalty in ({"l1": 0.05}, {"l2": 0.05}):
+    penalties: list[dict[str, Any]] = [{"l1": 0.05}, {"l2": 0.05}]
+    for penalty in penalties:
         less = pf.fit(network(), rows, "em[starts=0,smoothing=0]", epochs=100, verbose=False, **penalty).network
 
         def value(w: np.ndarray, less=less, penalty=penalty) -> float:

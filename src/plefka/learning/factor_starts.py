@@ -5,11 +5,12 @@ part in it. After some steps of each start the best one goes on. Where one of it
 one, the first is split and the others become one, if that is better.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from plefka.learning.maximisation import Maximisation
+from plefka.learning.patterns import Patterns
 from plefka.learning.weighted_states import Families, states_of, warm
 from plefka.tables.dataset import MISSING
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from plefka.learning.steps import LearningRun
 
 START_ROWS, SHORT = 2000, 16  # rows that starts are compared on, and steps of each
-SPLITS = 2  # causes at most that are tried to be split, those first whose findings disagree most
+SPLITS = 6  # causes at most that are tried to be split, those first whose findings disagree most
 UPDATES = 150
 STRONGEST, STRONG = 0.1, 0.75  # share of a cause's links that are taken for strong ones, and how strong these are
 LEAK, LEAST, MOST = 0.05, 0.01, 0.95
@@ -65,7 +66,7 @@ class Starts:
 
     def best(self, own: np.ndarray, values: np.ndarray) -> np.ndarray:
         """The network's own numbers, or those of a factorisation where some steps make it better."""
-        method, data = self.run.method, self.run.data
+        method, data = self.run.method, cast(Patterns, self.run.data)
         if not method.starts or not self.applies:
             return own
         some = np.random.default_rng([self.seed, 0]).permutation(len(data))[:START_ROWS]
