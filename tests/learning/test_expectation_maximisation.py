@@ -9,7 +9,8 @@ from scipy.optimize import linear_sum_assignment
 
 import plefka as pf
 from plefka.learning.patterns import as_patterns
-from plefka.learning.weighted_states import Families, RowStates, SharedStates, warm
+from plefka.learning.row_states import RowStates, warm
+from plefka.learning.weighted_states import Families, SharedStates
 from plefka.methods.posterior import Accuracy
 
 NAN = np.nan

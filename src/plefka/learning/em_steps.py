@@ -9,14 +9,15 @@ import numpy as np
 
 from plefka.errors import InvalidInput, MethodDoesNotApply
 from plefka.learning.checkpoint import digest
-from plefka.learning.factor_starts import Starts
+from plefka.learning.factor_starts import FactorStarts
 from plefka.learning.gradient_step import Outcome, TrainingState
 from plefka.learning.maximisation import Maximisation
 from plefka.learning.parameters import Parametrisation
 from plefka.learning.patterns import Patterns, Piece
 from plefka.learning.records import leap
+from plefka.learning.row_states import states_of, warm
 from plefka.learning.steps import BatchNumber, Steps
-from plefka.learning.weighted_states import IMPOSSIBLE, Families, Tally, states_of, warm
+from plefka.learning.weighted_states import IMPOSSIBLE, Families, Tally
 from plefka.methods.posterior import Accuracy
 from plefka.networks.fingerprint import activation_text
 from plefka.tables.dataset import MISSING
@@ -92,7 +93,7 @@ class ExpectationSteps(Steps):
         rows, counts = piece.numbers[places], piece.counts[places]
         fields = self.families.matrix(self.network(state.free).parameters)
         if when == (0, 0):
-            fields = Starts(self.families, self.maximisation, self.run, self.seed).best(fields, self.values)
+            fields = FactorStarts(self.families, self.maximisation, self.run, self.seed).best(fields, self.values)
         if when.epoch == 0:
             warm(self.states, fields, rows, counts, rng)
         found = self.states.step(fields, rows, counts, rng)
