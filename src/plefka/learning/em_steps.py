@@ -5,18 +5,18 @@ With several batches it is a step for each of them, on statistics that remember 
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import jax
 import numpy as np
 
 from plefka.errors import InvalidInput, MethodDoesNotApply
 from plefka.learning.checkpoint import digest
-from plefka.learning.factor_starts import Starts
+from plefka.learning.factor_starts import FactorStarts
 from plefka.learning.gradient_step import Outcome, TrainingState
 from plefka.learning.maximisation import Maximisation
-from plefka.learning.parameters import Parametrisation
+from plefka.learning.parameters import Parametrisation, adam
 from plefka.learning.patterns import Data, Patterns, Piece
 from plefka.learning.records import leap
-from plefka.learning.row_states import IMPOSSIBLE, Families, Tally, states_of, warm
+from plefka.learning.row_states import states_of, warm
+from plefka.learning.shared_states import IMPOSSIBLE, Families, Tally
 from plefka.learning.steps import BatchNumber, Steps
 from plefka.methods.posterior import Accuracy
 from plefka.networks.fingerprint import activation_text
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
 
 GAIN = 0.6  # of statistics with several batches: step t counts as (t + 2)^-0.6 (Cappe & Moulines 2009)
+STEPS_WORK = 10  # multiply-adds of an epoch's steps for each case and coin, about
 SETTLED = 1e-5  # a gain per row and epoch that is none
 
 
@@ -39,21 +40,6 @@ class EmSettings(NamedTuple):
     l2: float
     tol: float
     stacked: bool = False
-
-
-class NoOptimizer(NamedTuple):
-    """In the place of an optimiser: maximisation steps need none."""
-
-    def init(self, free: Any) -> tuple:
-        """Nothing to remember."""
-        return ()
-
-    def update(self, gradient: Any, state: tuple, free: Any = None) -> tuple[Any, tuple]:
-        """Nothing moves."""
-        return jax.tree.map(lambda z: 0.0 * z, gradient), state
-
-
-NO_OPTIMIZER = NoOptimizer()
 
 
 def check(network: "BeliefNetwork", method: "Method") -> None:
@@ -74,9 +60,9 @@ def batch_size(data: Data, method: "Method") -> int:
     return len(data)
 
 
-def optimizer(data: Data, method: "Method") -> NoOptimizer:
-    """What moves the parameters unless given."""
-    return NO_OPTIMIZER
+def optimizer(data: Data, method: "Method") -> Any:
+    """In the place of one: maximisation steps need none."""
+    return adam()
 
 
 def settings(
@@ -110,7 +96,7 @@ class ExpectationSteps(Steps):
         super().__init__(run)
         if not isinstance(run.data, Patterns):
             raise InvalidInput(f"{run.method} keeps its rows in memory; pass stream=False, or take G12 instead.")
-        if run.optimizer is not NO_OPTIMIZER:
+        if run.optimizer is not adam():
             raise InvalidInput(f"{run.method} takes no steps of an optimizer; leave it out, or take G12 instead.")
         self.families, self.data = Families(run.network), run.data
         self.values = values_of(run.data)
@@ -127,7 +113,7 @@ class ExpectationSteps(Steps):
         rows, counts = piece.numbers[places], piece.counts[places]
         fields = self.families.matrix(self.network(state.free).parameters)
         if when == (0, 0):
-            fields = Starts(self.families, self.maximisation, self.run, self.seed).best(fields, self.values)
+            fields = FactorStarts(self.families, self.maximisation, self.run, self.seed).best(fields, self.values)
         if when.epoch == 0:
             warm(self.states, fields, rows, counts, rng)
         found = self.states.step(fields, rows, counts, rng)
@@ -188,6 +174,11 @@ class ExpectationSteps(Steps):
             self.families.matrix(network.parameters), np.arange(len(self.values)), self.data.counts
         )
         return found.log_likelihood @ self.data.counts / self.data.total
+
+    @property
+    def epoch_work(self) -> float:
+        cases = self.states.cases * self.maximisation.moves.size
+        return float(cases * STEPS_WORK)
 
     @property
     def settled(self) -> bool:

@@ -5,24 +5,26 @@ part in it. After some steps of each start the best one goes on. Where one of it
 one, the first is split and the others become one, if that is better.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from plefka.learning.maximisation import Maximisation
-from plefka.learning.row_states import Families, states_of, warm
+from plefka.learning.patterns import Patterns
+from plefka.learning.row_states import states_of, warm
+from plefka.learning.shared_states import Families
 from plefka.tables.dataset import MISSING
 
 if TYPE_CHECKING:
     from plefka.learning.steps import LearningRun
 
 START_ROWS, SHORT = 2000, 16  # rows that starts are compared on, and steps of each
-SPLITS = 2  # causes at most that are tried to be split, those first whose findings disagree most
+SPLITS = 6  # causes at most that are tried to be split, those first whose findings disagree most
 UPDATES = 150
 STRONGEST, STRONG = 0.1, 0.75  # share of a cause's links that are taken for strong ones, and how strong these are
-LEAK, LEAST, MOST = 0.05, 0.01, 0.95
+LEAK, WEAKEST, STRONGEST_LINK = 0.05, 0.01, 0.95
 RARE, OFTEN = 0.03, 0.6  # priors of causes
-TINY = 1e-9
+SMALLEST_FACTOR = 1e-9
 
 
 def factorised(values: np.ndarray, counts: np.ndarray, rank: int, rng: np.random.Generator) -> tuple:
@@ -32,8 +34,8 @@ def factorised(values: np.ndarray, counts: np.ndarray, rank: int, rng: np.random
     A, B = rng.random((len(values), rank)) + 0.1, rng.random((rank, values.shape[1])) + 0.1
     B *= target.sum() / (seen.sum() * 0.3 * rank)
     for _ in range(UPDATES):
-        A *= (target @ B.T) / ((seen * (A @ B)) @ B.T + TINY)
-        B *= (A.T @ target) / (A.T @ (seen * (A @ B)) + TINY)
+        A *= (target @ B.T) / ((seen * (A @ B)) @ B.T + SMALLEST_FACTOR)
+        B *= (A.T @ target) / (A.T @ (seen * (A @ B)) + SMALLEST_FACTOR)
     return A, B
 
 
@@ -45,7 +47,7 @@ class Tried(NamedTuple):
     states: Any
 
 
-class Starts:
+class FactorStarts:
     """Where a run begins; some rows decide."""
 
     def __init__(self, families: Families, maximisation: Maximisation, run: "LearningRun", seed: int):
@@ -65,7 +67,7 @@ class Starts:
 
     def best(self, own: np.ndarray, values: np.ndarray) -> np.ndarray:
         """The network's own numbers, or those of a factorisation where some steps make it better."""
-        method, data = self.run.method, self.run.data
+        method, data = self.run.method, cast(Patterns, self.run.data)
         if not method.starts or not self.applies:
             return own
         some = np.random.default_rng([self.seed, 0]).permutation(len(data))[:START_ROWS]
@@ -83,11 +85,11 @@ class Starts:
         columns = self.values[:, rank:]
         A, B = factorised(columns, self.counts, rank, np.random.default_rng(seed))
         strongest = max(min(3, B.shape[1]), int(STRONGEST * B.shape[1]))
-        scale = np.sort(B, axis=1)[:, -strongest:].mean(axis=1) / STRONG + TINY
+        scale = np.sort(B, axis=1)[:, -strongest:].mean(axis=1) / STRONG + SMALLEST_FACTOR
         acts = (A * scale > STRONG * 0.67) * self.counts[:, None]
         p = np.zeros_like(self.maximisation.on)
         p[:rank, 0], p[rank:, 0] = np.clip(acts.sum(axis=0) / self.counts.sum(), RARE, OFTEN), LEAK
-        p[rank:, 1:] = np.clip(B / scale[:, None], LEAST, MOST).T
+        p[rank:, 1:] = np.clip(B / scale[:, None], WEAKEST, STRONGEST_LINK).T
         return -np.log1p(-p)
 
     def _tried(self, fields: np.ndarray, steps: int) -> Tried:
@@ -116,7 +118,7 @@ class Starts:
         sign = directions[split][1]
         W[:, kept] = np.maximum(W[:, kept], W[:, spare])
         priors[kept] = min(priors[kept] + priors[spare], OFTEN)
-        W[:, spare], W[:, split] = np.where(sign > 0, W[:, split], LEAST), np.where(sign > 0, LEAST, W[:, split])
+        W[:, spare], W[:, split] = np.where(sign > 0, W[:, split], WEAKEST), np.where(sign > 0, WEAKEST, W[:, split])
         priors[spare] = priors[split]
         return -np.log1p(-np.minimum(p, 1 - 1e-9))
 

@@ -10,12 +10,12 @@ import jax
 import numpy as np
 
 from plefka.learning.family_counts import LARGEST_LEAK
-from plefka.learning.row_states import Families
+from plefka.learning.shared_states import Families
 
 if TYPE_CHECKING:
     from plefka.learning.steps import LearningRun
 
-LEAST = 1e-300  # a number that is learned stays above 0, where it could never leave
+LEAST_LEARNED = 1e-300  # a number that is learned stays above 0, where it could never leave
 NEWTON = 20  # steps, where weights have a quadratic penalty
 
 
@@ -54,7 +54,7 @@ class Maximisation:
                     slope = on / np.expm1(best) - off - self.l2 * best
                     bend = on * np.exp(best) / np.expm1(best) ** 2 + self.l2
                     best = np.where(self._penalised, best * np.exp(np.clip(slope / (bend * best), -1, 1)), best)
-        return np.where(self.moves & (on + off > 0), np.clip(best, LEAST, LARGEST_LEAK), fields)
+        return np.where(self.moves & (on + off > 0), np.clip(best, LEAST_LEARNED, LARGEST_LEAK), fields)
 
     @property
     def _penalised(self) -> np.ndarray:

@@ -23,6 +23,7 @@ from plefka.learning.likelihood import affordable
 from plefka.learning.parameters import adam
 from plefka.learning.patterns import Patterns, as_patterns
 from plefka.learning.scoring import proposal, score_patterns
+from plefka.methods.for_learning import ForLearning
 from plefka.methods.method import Method
 from plefka.networks.activations import Activation, as_activation
 from plefka.networks.belief import BeliefNetwork
