@@ -496,9 +496,12 @@ def test_what_cannot_be_learned_is_refused(change, message):
         pf.fit(machine, rows, method, **options)
 
 
-def test_neighbours_need_all_units():
-    with pytest.raises(pf.errors.InvalidInput, match="pseudolikelihood needs rows in which every unit"):
-        pf.fit(MACHINES["restricted"], np.zeros((3, 4)), "pseudolikelihood", verbose=False)
+def test_neighbours_need_complete_rows_and_hidden_units_that_are_apart():
+    for machine, rows in ((MACHINES["restricted"], np.full((3, 4), np.nan)), (MACHINES["dense"], np.zeros((3, 6)))):
+        rows[:, :2] = 0 if len(machine.layers or ()) else np.nan
+        rows[0, :2], rows[1, 2:] = (0, 1), 1
+        with pytest.raises(pf.errors.InvalidInput, match="pseudolikelihood needs rows in which nothing is missing"):
+            pf.fit(machine, rows, "pseudolikelihood", verbose=False)
 
 
 @pytest.mark.parametrize("method", ["persistent", "pseudolikelihood"])

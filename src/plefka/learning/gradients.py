@@ -16,8 +16,9 @@ from plefka.exact.exact_method import Exact
 from plefka.exact.state_sum import MachineStateSum
 from plefka.inference.infer import infer
 from plefka.inference.library import parse_method
-from plefka.learning.pair_moments import MOST_PAIRED, Moments, beyond_second_order, moments, outer
-from plefka.learning.patterns import Patterns, complete, leaves_independent
+from plefka.learning.pair_moments import Moments, beyond_second_order, moments, outer
+from plefka.learning.patterns import Patterns, complete, coupled_within, leaves_independent
+from plefka.learning.semi_restricted import SemiRestricted, neighbours_sums
 from plefka.learning.steps import BatchNumber, max_steps
 from plefka.methods.method import Method
 from plefka.networks.activations import numpy_sigmoid
@@ -135,20 +136,22 @@ class ByMoments(Gradients):
 
 
 class ByNeighbours(Gradients):
-    """The pseudo-likelihood: sum_i ln P(S_i | all others), which needs no ln Z."""
+    """The pseudo-likelihood: sum_i ln P(v_i | other columns), which needs no ln Z; hidden units are summed out."""
 
     estimates = False
 
     def __init__(self, run: "LearningRun"):
         super().__init__(run)
-        if not self.is_complete:
+        if run.data.has_gaps().any() or coupled_within(run.network, run.data.latent):
             raise InvalidInput(
-                "pseudolikelihood needs rows in which every unit of the machine is observed; some values are missing, "
-                "or units hidden. Use persistent, bethe or G2 instead."
+                "pseudolikelihood needs rows in which nothing is missing, and hidden units that are not coupled to "
+                "each other. Use persistent, bethe or G2 instead."
             )
 
     def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: BatchNumber) -> Gradient:
         _, evidence, c = rows
+        if not self.is_complete:
+            return self._with_hidden(machine.converted(), evidence, c)
         machine, S = machine.converted(), evidence.T
         x = machine.bias[:, None] + machine.storage.product(S)
         surprise = S - numpy_sigmoid(x)
@@ -158,12 +161,22 @@ class ByNeighbours(Gradients):
         value = (S * x - np.logaddexp(0.0, x)).sum(axis=0) @ c
         return Gradient(value, c.sum(), c.sum(), surprise @ c, second)
 
+    def _with_hidden(self, machine: "BoltzmannMachine", evidence: np.ndarray, c: np.ndarray) -> Gradient:
+        columns, hidden = self.run.data.units, self.run.data.latent
+        V, work = evidence[:, columns], len(evidence) * len(columns) * len(hidden)
+        value, by = neighbours_sums(SemiRestricted.of(machine, columns, hidden), V, c, work=work)
+        first, second = np.zeros(machine.size), np.zeros((machine.size,) * 2)
+        first[columns], first[hidden] = by.bias, by.hidden
+        second[np.ix_(columns, columns)] = by.pairs + by.pairs.T
+        second[np.ix_(columns, hidden)], second[np.ix_(hidden, columns)] = by.weights, by.weights.T
+        return Gradient(float(value), c.sum(), c.sum(), first, machine.storage.along(lambda i, j: second[i, j]))
+
 
 def default_method(machine: "BoltzmannMachine", data: Any) -> Method:
-    """Exact where sums over states are quick; else linear response where nothing is hidden, and chains where it is."""
+    """Exact where sums over states are quick; else by neighbours where nothing is hidden, and chains where it is."""
     if leaves_independent(machine, data):
         # with a weight of 1 for every coupling: a sum leaves out those of 0, and would look cheaper than it becomes
         ones = below_diagonal(machine.storage.map_weights(lambda w: np.ones(np.shape(w))))
         if exact_seconds(machine.with_parameters((ones.parameters, machine.bias))) <= STEP_SECONDS:
             return parse_method("exact")
-    return parse_method("G2" if complete(data) and machine.size <= MOST_PAIRED else "persistent")
+    return parse_method("pseudolikelihood" if complete(data) else "persistent")

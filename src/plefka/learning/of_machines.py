@@ -68,7 +68,7 @@ def optimizers_of(method: Method, *, is_complete: bool) -> Callable[..., Any]:
     """What makes an optimiser of a step size: steps become shorter where gradients are random, or of some rows only."""
     if not isinstance(method, ForLearning):
         return adam
-    return slowing_adam if is_complete else slowing_descent
+    return slowing_adam if is_complete or isinstance(method, PseudoLikelihood) else slowing_descent
 
 
 def settings(
@@ -154,15 +154,27 @@ def in_own_values(machine: "BoltzmannMachine", gradient: Gradient) -> tuple[Any,
 
 
 def _moved(state: TrainingState, settings: MachineSettings, start: Any, slope: Any, average: Any, *, optimizer: Any):
-    """The state after a step uphill, of ln P per row less the penalties."""
+    """The state after a step uphill, of ln P per row less the penalties.
+
+    With l1, a weight that would change its sign becomes 0, and a weight of 0 stays so where that is steeper.
+    """
 
     def of_one(state: TrainingState, start: Any, slope: Any) -> TrainingState:
         rules = settings.rules
         parameters, backwards = jax.vjp(lambda free: rules.parameters(free, start), state.free)
-        by_penalty = jax.grad(rules.penalty)(parameters, settings.l1, settings.l2)
-        downhill = jax.tree.map(lambda p, g: p - g / average, by_penalty, slope)
+        by_penalty = jax.grad(rules.penalty)(parameters, 0.0, settings.l2)
+        weights, bias = jax.tree.map(lambda p, g: p - g / average, by_penalty, slope)
+        # of |w| by hand, as JAX's derivative at 0 is 1
+        downhill = jax.tree.map(lambda d, w: d + settings.l1 * jnp.sign(w), weights, parameters[0]), bias
         updates, memory = optimizer.update(backwards(downhill)[0], state.optimizer, state.free)
-        return TrainingState(jax.tree.map(jnp.add, state.free, updates), memory)
+        weights, bias = jax.tree.map(jnp.add, state.free, updates)
+
+        def kept(new, old, slope):
+            zero = (new * old < 0) | ((old == 0) & (jnp.abs(slope) <= settings.l1))
+            return jnp.where(zero & (settings.l1 > 0), 0.0, new)
+
+        weights = jax.tree.map(kept, weights, state.free[0], downhill[0])
+        return TrainingState((weights, bias), memory)
 
     return (jax.vmap(of_one) if settings.stacked else of_one)(state, start, slope)
 

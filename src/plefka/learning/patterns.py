@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plefka.errors import InvalidInput, listed
+from plefka.networks.edges import Edges
 from plefka.reduction.ladder import MANY_ROWS, rung
 from plefka.tables.columns import IdColumns
 from plefka.tables.dataset import MISSING
@@ -231,7 +232,15 @@ def complete(data: Data) -> bool:
 
 def leaves_independent(machine: Any, data: Data) -> bool:
     """Whether rows leave nothing hidden in a Boltzmann machine, or only units that are then independent."""
-    return not data.has_gaps().any() and (machine.is_restricted or not len(data.latent))
+    apart = machine.is_restricted or (isinstance(machine.storage, Edges) and not coupled_within(machine, data.latent))
+    return not data.has_gaps().any() and (apart or not len(data.latent))
+
+
+def coupled_within(machine: Any, units: np.ndarray) -> bool:
+    """Whether any two of these units are coupled to each other."""
+    inside = np.isin(np.arange(machine.size), units)
+    child, parent = machine.storage.ends()
+    return bool(np.any(inside[child] & inside[parent]))
 
 
 def batch_places(size: int, count: int, multiple: int) -> int:

@@ -1,0 +1,77 @@
+"""The couplings between all pairs of columns by pseudo-likelihood, along a path from strong to weak penalties.
+
+Each point is a maximum of sum_i ln P(v_i | others) per row - l1 sum |w| - l2 sum w^2 / 2, reached by accelerated
+proximal steps (FISTA) from the point before, so that a coupling that does not pay is exactly 0.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from plefka.learning.semi_restricted import SemiRestricted
+from plefka.networks.activations import numpy_sigmoid
+
+ENOUGH = 2e-5  # the largest change of a coupling in a step, over the largest coupling
+
+
+class Columns(NamedTuple):
+    """Distinct complete rows with their shares, and the means of the columns."""
+
+    V: np.ndarray  # float32
+    shares: np.ndarray
+    means: np.ndarray
+
+    @classmethod
+    def of(cls, values: np.ndarray, counts: np.ndarray) -> "Columns":
+        V, shares = values.astype(np.float32), (counts / counts.sum()).astype(np.float32)
+        return cls(V, shares, (shares @ V).astype(np.float32))
+
+    def alone(self, total: float) -> SemiRestricted:
+        """Independent columns, each with the frequency that half a row more on and off gives."""
+        on, n = (self.means * total + 0.5) / (total + 1), len(self.means)
+        bias = np.log(on) - np.log1p(-on)
+        parts = np.zeros((n, n)), bias, np.zeros((n, 0)), np.zeros(0)
+        return SemiRestricted(*(part.astype(np.float32) for part in parts))
+
+
+def penalty_path(
+    columns: Columns, start: SemiRestricted, penalties: list[tuple[float, float]], most_steps: int
+) -> Iterator[SemiRestricted]:
+    """The machine for each (l1, l2), around the means of the columns, one after another."""
+    z = columns.V - columns.means
+    steepest = np.linalg.eigvalsh((z.T * columns.shares) @ z)[-1] / 2  # of the gradient of a row, at most
+    for l1, l2 in penalties:
+        start = _maximum(columns, z, start, (l1, l2), 1 / (max(steepest, 0.25) + l2), most_steps)
+        yield start
+
+
+def _maximum(
+    columns: Columns, z: np.ndarray, machine: SemiRestricted, penalties: tuple[float, float], step: float, most: int
+) -> SemiRestricted:
+    (l1, l2), (L, b) = penalties, (machine.pairs, machine.bias)
+    ahead_L, ahead_b, t = L, b, 1.0
+    for _ in range(most):
+        surprise = (columns.V - numpy_sigmoid(z @ ahead_L + ahead_b)) * columns.shares[:, None]
+        G = surprise.T @ z
+        moved_L = ahead_L + np.float32(step) * (G + G.T - l2 * ahead_L)
+        moved_L = np.sign(moved_L) * np.maximum(np.abs(moved_L) - np.float32(step * l1), 0)
+        np.fill_diagonal(moved_L, 0)
+        moved_b = ahead_b + np.float32(step) * surprise.sum(axis=0)
+        against = np.sum((ahead_L - moved_L) * (moved_L - L)) > 0  # momentum that leads downhill begins anew
+        later = 1.0 if against else (1 + np.sqrt(1 + 4 * t * t)) / 2
+        momentum = np.float32(0.0 if against else (t - 1) / later)
+        change = np.abs(moved_L - L).max(initial=0)
+        ahead_L, ahead_b = moved_L + momentum * (moved_L - L), moved_b + momentum * (moved_b - b)
+        L, b, t = moved_L, moved_b, later
+        if change <= ENOUGH * np.abs(L).max(initial=1e-3):
+            break
+    return machine._replace(pairs=L, bias=b)
+
+
+def strongest(columns: Columns) -> float:
+    """The l1 at which no pair is coupled any more: twice the largest covariance."""
+    z = columns.V - columns.means
+    covariance = (z.T * columns.shares) @ z
+    np.fill_diagonal(covariance, 0)
+    return float(2 * np.abs(covariance).max(initial=0))
