@@ -11,7 +11,7 @@ import plefka as pf
 from plefka.learning.density_search import search
 from plefka.learning.likelihood_polish import AllStates, Chains, polished
 from plefka.learning.penalty_path import Columns, penalty_path, strongest
-from plefka.learning.semi_restricted import SemiRestricted, log_neighbours
+from plefka.learning.semi_restricted import Penalties, SemiRestricted, log_neighbours
 from plefka.methods.posterior import Accuracy
 from plefka.runtime.precision import precision
 
@@ -58,7 +58,7 @@ def test_neighbours_are_the_conditionals_of_the_joint():
     machine, means = semi_restricted(), np.array([0.1, 0.4, 0.7, 0.2])
     joint = log_joint(machine.around(-means))
     for row, state in enumerate(STATES):
-        flipped = [np.flatnonzero((STATES == np.abs(state - np.eye(4)[i])).all(axis=1))[0] for i in range(4)]
+        flipped = [np.flatnonzero((np.abs(state - np.eye(4)[i]) == STATES).all(axis=1))[0] for i in range(4)]
         expected = sum(joint[row] - np.logaddexp(joint[row], joint[other]) for other in flipped)
         with precision("float64"):
             assert float(log_neighbours(machine, state[None], means)[0]) == pytest.approx(expected, abs=1e-12)
@@ -122,14 +122,14 @@ def test_points_of_the_path_are_maxima_and_zeros_are_zeros():
     values, counts = np.unique(rows, axis=0, return_counts=True)
     columns = Columns.of(values, counts)
     top = strongest(columns)
-    penalties = [(1.01 * top, 0.0), (top / 4, 1e-3), (0.0, 1e-2)]
+    penalties = [Penalties(1.01 * top, 0.0), Penalties(top / 4, 1e-3), Penalties(0.0, 1e-2)]
     none, some, full = penalty_path(columns, columns.alone(400), penalties, 500)
     assert not none.pairs.any()
     assert 0 < np.count_nonzero(some.pairs) <= 6
     assert some.pairs[0, 1] > 1
     assert some.pairs[2, 3] < -1
     np.testing.assert_array_equal(full.pairs, full.pairs.T)
-    for machine, (l1, l2) in zip((none, some, full), penalties, strict=True):
+    for machine, (l1, l2, _) in zip((none, some, full), penalties, strict=True):
         z = columns.V - columns.means
         surprise = (columns.V - 1 / (1 + np.exp(-(z @ machine.pairs + machine.bias)))) * columns.shares[:, None]
         G = surprise.T @ z
@@ -167,8 +167,8 @@ def test_chains_have_the_averages_of_all_states():
 def test_polishing_matches_the_averages_of_the_rows():
     rows = pairs_of_rows(2)
     columns = Columns.of(*np.unique(rows, axis=0, return_counts=True))
-    (start,) = penalty_path(columns, columns.alone(400), [(0.0, 1e-2)], 100)
-    *_, last = polished(start, columns, (0.0, 0.0), 4000, 0)
+    (start,) = penalty_path(columns, columns.alone(400), [Penalties(0.0, 1e-2)], 100)
+    *_, last = polished(start, columns, Penalties(0.0, 0.0), 4000, 0)
     free = AllStates(columns).averages(last)
     z = columns.V - columns.means
     np.testing.assert_allclose(free.bias, 0, atol=0.01)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from plefka.learning.penalty_path import Columns
-from plefka.learning.semi_restricted import Climb, SemiRestricted, moved
+from plefka.learning.semi_restricted import Climb, Penalties, SemiRestricted, moved
 from plefka.networks.activations import numpy_sigmoid
 
 CHAINS, ROWS = 1000, 4096  # of a step: chains, and rows whose hidden units are averaged
@@ -27,7 +27,7 @@ def seconds_of_a_step(columns: int, hidden: int, rows: int) -> float:
 
 
 def polished(
-    machine: SemiRestricted, columns: Columns, penalties: tuple[float, float], steps: int, seed: int, parts: int = 4
+    machine: SemiRestricted, columns: Columns, penalties: Penalties, steps: int, seed: int, parts: int = 4
 ) -> Iterator[SemiRestricted]:
     """The averaged machine after every part of the steps; all parameters are around the means of the columns."""
     rng = np.random.default_rng([seed, 1])
