@@ -19,7 +19,7 @@ from plefka.learning.fitted import HISTORY_COLUMNS, Fitted, Stopped
 from plefka.learning.fitting import fit
 from plefka.learning.likelihood_polish import polished
 from plefka.learning.patterns import MISSING, Patterns
-from plefka.learning.penalty_path import Columns, penalty_path, sparing, strongest
+from plefka.learning.penalty_path import CompleteRows, penalty_path, sparing, strongest
 from plefka.learning.scoring import score
 from plefka.learning.semi_restricted import BATCH, Climb, Penalties, SemiRestricted, climbed
 from plefka.methods.posterior import Accuracy
@@ -32,6 +32,7 @@ SPARING = (4.0, 2.8, 2.0, 1.4, 1.0, 0.7, 0.5)  # times the best l1, for the path
 RATE, CHUNK, PASSES = 1e-2, 64, 60  # of a climb: its first rate, steps at once, and passes over the rows at most
 MOST_POLISHED = 20_000  # steps
 TRIED, JUDGED = (200, 300), (500, 1000)  # runs and temperatures of the annealing of a trial, and of the result
+TRIED_SHARE, JUDGED_SHARE, MOST_FINER = 0.012, 0.08, 2.5  # of the budget, that make both finer, so many times at most
 EXACT_SECONDS = 1.0  # of a sum over states that is done instead
 OTHERS_BUDGET, FAMILY_SECONDS = 20.0, 6.0  # seconds from which on other families are tried; what one takes, about
 FAMILY_ROWS, FAMILY_EPOCHS, FAMILY_HIDDEN = 2000, 10, 16  # of the brief trial of a family that fit learns
@@ -44,6 +45,11 @@ class HeldScore(NamedTuple):
     value: float
     error: float
     kind: Accuracy
+
+    @property
+    def safe(self) -> float:
+        """What trials are compared by: states that annealing misses make ln P look high, and its error large."""
+        return self.value - 2 * self.error
 
 
 class Trained(NamedTuple):
@@ -64,11 +70,19 @@ class DensityTrials:
         self.left, self.start = budget, time.monotonic()
         self.tried: list[dict] = []
         self.size, self.doing = data.size, "independent columns"
+        self.trial_size, self.final_size = self._finer(TRIED, TRIED_SHARE), self._finer(JUDGED, JUDGED_SHARE)
         self.complete = not any(rows.has_gaps().any() or len(rows.units) < self.size for rows in (data, held))
 
     @property
     def seconds(self) -> float:
         return time.monotonic() - self.start
+
+    @property
+    def kept(self) -> Trained:
+        """The best so far; independent columns are tried before anything can be interrupted."""
+        if self.best is None:
+            raise RuntimeError("the search has not begun")
+        return self.best
 
     def label(self) -> str:
         best = "" if self.best is None else f", best ln P of held rows {self.best.score.value:.4f}"
@@ -86,12 +100,11 @@ class DensityTrials:
             yield from self._families()
         if self.best is not None and isinstance(self.best.result, SemiRestricted):
             self.doing = "scoring"
-            self.best = Trained(self._score(self.best.result, JUDGED, 1), self.best.result)
+            self.best = Trained(self._score(self.best.result, self.final_size, 1), self.best.result)
 
     def fitted(self, stopped: Stopped) -> Fitted:
         """The best network, with an entry of the history for each trial."""
-        assert self.best is not None
-        result = self.best.result
+        result = self.kept.result
         network = result.machine(self.names) if isinstance(result, SemiRestricted) else result
         scored = [each for each in self.tried if each["kind"] is not None]
         history = {name: np.ones(len(scored)) for name in HISTORY_COLUMNS}
@@ -108,7 +121,7 @@ class DensityTrials:
         about = (found.value, found.error, found.kind, self.seconds - done, self.seconds)
         names = ("held_log_likelihood", "standard_error", "kind", "seconds", "until")
         self.tried.append({"family": family, "settings": settings, **dict(zip(names, about, strict=True))})
-        if self.best is None or found.value > self.best.score.value:
+        if self.best is None or found.safe > self.best.score.safe:
             self.best = Trained(found, result)
         return found
 
@@ -121,8 +134,8 @@ class DensityTrials:
         hidden = len(machine.hidden)
         settings = (f"hidden={hidden}, " if hidden else "") + f"{penalties}, {how}"
         machine = machine.around(-self.columns.means)
-        self.left -= self._score_seconds(hidden, TRIED)
-        return self._keep(SEMI if hidden else PAIRWISE, settings, self._score(machine, TRIED, 0), machine)
+        self.left -= self._score_seconds(hidden, self.trial_size)
+        return self._keep(SEMI if hidden else PAIRWISE, settings, self._score(machine, self.trial_size, 0), machine)
 
     def _score(self, machine: SemiRestricted, size: tuple[int, int], number: int) -> HeldScore:
         """ln P of held rows by a machine around columns that are 0."""
@@ -134,12 +147,17 @@ class DensityTrials:
         kind = Accuracy.EXACT if free.is_exact else Accuracy.ESTIMATE
         return HeldScore(float(value - free.value[0]), float(free.error[0]), kind)
 
+    def _finer(self, size: tuple[int, int], share: float) -> tuple[int, int]:
+        """Runs and temperatures for a share of the budget."""
+        times = np.clip(np.sqrt(share * self.budget / self._score_seconds(32, size)), 1, MOST_FINER)
+        return int(times * size[0]), int(times * size[1])
+
     def _score_seconds(self, hidden: int, size: tuple[int, int]) -> float:
         (runs, temperatures), units = size, self.size + hidden
         return temperatures * units * (1.5e-5 + 4.4e-10 * runs * units)
 
     def _alone(self) -> None:
-        """Columns that are independent of each other, of rows that may lack values."""
+        """CompleteRows that are independent of each other, of rows that may lack values."""
         on, off = np.zeros(self.size), np.zeros(self.size)
         for state, total in ((1, on), (0, off)):
             total[self.data.units] = self.data.counts @ (self.data.values == state)
@@ -154,7 +172,7 @@ class DensityTrials:
     # ---- machines of coupled columns -------------------------------------------------------------------------------
 
     def _machines(self) -> Iterator[None]:
-        self.columns = Columns.of(self.data.values, self.data.counts)
+        self.columns = CompleteRows.of(self.data.values, self.data.counts)
         path = yield from self._path()
         if path is None:
             return
@@ -169,7 +187,7 @@ class DensityTrials:
             machine = yield from self._climb(base, hidden, with_hidden, steps)
             self.left -= COMPILING
             climbs[hidden] = steps, machine
-            scores[hidden] = self._try(machine, with_hidden, "pseudolikelihood, briefly").value
+            scores[hidden] = self._try(machine, with_hidden, "pseudolikelihood, briefly").safe
             yield
         if self.budget >= OTHERS_BUDGET:
             yield from self._families()
@@ -206,7 +224,7 @@ class DensityTrials:
         spared = [sparing(found[-1][1], found[-1][0], factor) for factor in SPARING]
         paths.append((yield from self._down(found[-1][0], spared, most, step)))
         for machine, penalties in (each for path in paths for each in path):
-            scored = self._try(machine, penalties, "pseudolikelihood").value
+            scored = self._try(machine, penalties, "pseudolikelihood").safe
             if best is None or scored > self.best_pairs:
                 best, self.best_pairs = (machine, penalties), scored
             yield
@@ -262,7 +280,7 @@ class DensityTrials:
         """Maximum likelihood in the time that is left, kept where it raises the score."""
         self.doing, hidden = "maximum likelihood", len(machine.hidden)
         step = likelihood_polish.seconds_of_a_step(self.size, hidden, len(self.data))
-        reserve = self._score_seconds(hidden, JUDGED) + 4 * self._score_seconds(hidden, TRIED)
+        reserve = self._score_seconds(hidden, self.final_size) + 4 * self._score_seconds(hidden, self.trial_size)
         steps = int(np.clip((self.left - reserve) / step, 0, MOST_POLISHED)) // 4 * 4
         for part, found in enumerate(polished(machine, self.columns, penalties.halved, steps, self.seed), 1):
             self._try(found, penalties.halved, f"maximum likelihood, {part} of 4")

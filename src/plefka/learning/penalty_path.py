@@ -16,7 +16,7 @@ from plefka.networks.activations import numpy_sigmoid
 ENOUGH = 2e-5  # the largest change of a coupling in a step, over the largest coupling
 
 
-class Columns(NamedTuple):
+class CompleteRows(NamedTuple):
     """Distinct complete rows with their shares, and the means of the columns."""
 
     V: np.ndarray  # float32
@@ -24,7 +24,7 @@ class Columns(NamedTuple):
     means: np.ndarray
 
     @classmethod
-    def of(cls, values: np.ndarray, counts: np.ndarray) -> "Columns":
+    def of(cls, values: np.ndarray, counts: np.ndarray) -> "CompleteRows":
         V, shares = values.astype(np.float32), (counts / counts.sum()).astype(np.float32)
         return cls(V, shares, (shares @ V).astype(np.float32))
 
@@ -37,7 +37,7 @@ class Columns(NamedTuple):
 
 
 def penalty_path(
-    columns: Columns, start: SemiRestricted, penalties: list[Penalties], most_steps: int
+    columns: CompleteRows, start: SemiRestricted, penalties: list[Penalties], most_steps: int
 ) -> Iterator[SemiRestricted]:
     """The machine for each of the penalties, around the means of the columns, one after another."""
     z = columns.V - columns.means
@@ -48,7 +48,7 @@ def penalty_path(
 
 
 def _maximum(
-    columns: Columns, z: np.ndarray, machine: SemiRestricted, penalties: Penalties, step: float, most: int
+    columns: CompleteRows, z: np.ndarray, machine: SemiRestricted, penalties: Penalties, step: float, most: int
 ) -> SemiRestricted:
     (l1, l2, _), (L, b) = penalties, (machine.pairs, machine.bias)
     threshold = np.float32(step) * np.asarray(l1, np.float32)
@@ -71,7 +71,7 @@ def _maximum(
     return machine._replace(pairs=L, bias=b)
 
 
-def strongest(columns: Columns) -> float:
+def strongest(columns: CompleteRows) -> float:
     """The l1 at which no pair is coupled any more: twice the largest covariance."""
     z = columns.V - columns.means
     covariance = (z.T * columns.shares) @ z
