@@ -109,7 +109,7 @@ def test_hidden_means_lead_back_to_the_rows(model):
     means = model.transform(PAIRS)
     assert means.shape == (2, 2)
     np.testing.assert_allclose(model.inverse_transform(means), PAIRS, atol=0.2)
-    assert list(model.get_feature_names_out()) == ["beliefnetworkmodel0", "beliefnetworkmodel1"]
+    assert list(model.get_feature_names_out()) == ["hidden0", "hidden1"]
 
 
 @pytest.mark.slow
@@ -303,7 +303,7 @@ def test_names_of_columns_are_kept_and_compared():
     frame.loc[0, "a"] = pd.NA
     model = BeliefNetworkModel(**LEARNED, epochs=1).fit(frame)
     assert list(model.feature_names_in_) == list("abcd")
-    assert model.set_output(transform="pandas").transform(frame).columns[0] == "beliefnetworkmodel0"
+    assert model.set_output(transform="pandas").transform(frame).columns[0] == "hidden0"
     with pytest.raises(ValueError, match="feature names"):
         model.transform(frame[list("dcba")])
 

@@ -124,7 +124,10 @@ def fit(
                     "--shape is for the images that --features draws; add --features PICTURE, or leave it out."
                 )
             begin = Beginning.of(given, layers, activation, NewMachine.of(machine, hidden))
-            chosen = method if begin.is_machine or prior else learning_method(method, begin.activation)
+            by_steps = learning_rate is not None or bool(stream) or devices.several
+            chosen = (
+                method if begin.is_machine or prior else learning_method(method, begin.activation, by_steps=by_steps)
+            )
             worth = float(prior) if prior and prior.lstrip("-").replace(".", "", 1).isdigit() else prior
             optimizer = None if learning_rate is None else adam_of(learning_rate)
             table = read_rows(source, begin.network, id_column, stream)

@@ -165,6 +165,8 @@ class Loop:
             return Stopped.NOT_FINITE
         if self.stopped_by_callback:
             return Stopped.CALLBACK
+        if self.steps.settled:
+            return Stopped.SETTLED
         held, done = self.held_score, len(self.history["epoch"])
         if held is not None and held.is_due(done) and np.all(self.best[2] >= max(self.run.patience, held.every)):
             return Stopped.VALIDATION

@@ -110,6 +110,15 @@ def _unit(unit: Unit, fields: np.ndarray, leak: float) -> Unit:
     return unit._replace(bias=bias, weights=tuple(fields[1:].tolist()))
 
 
+def one_of_them_on(members: np.ndarray, one_of: np.ndarray) -> np.ndarray:
+    """Of sets of coins one of which was on so often: times p, how often a coin of the set was on.
+
+    It was with probability p / P(one of them is on).
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(members > 0, members / one_of, 0.0)
+
+
 def _ones(ends: tuple[np.ndarray, np.ndarray], shape: Any) -> Any:
     return sp.csr_array((np.ones(len(ends[0])), ends), shape=shape)
 

@@ -137,12 +137,13 @@ def fit(
         network = masked(network, masks)
         seed = None if seed is None else as_seed(seed)
         data = _data(network, rows, weights, stream, id_columns)
-        chosen = kind.default(network, data) if method is None else parse_method(method)
+        chosen = kind.default(network, data, epochs, batch_size) if method is None else parse_method(method)
         if validation is None and validation_weights is not None:
             raise InvalidInput("validation_weights are for the rows in validation; pass these too, or leave them out.")
         given = (network, validation, validation_weights, "validation")
         held_out = None if validation is None else as_patterns(*given, id_columns=id_columns)
         size: int = batch_size or kind.batch_size(data, chosen)
+        data = kind.spread(data, chosen, size)
         if len(data) > size and seed is None:
             raise InvalidInput(
                 f"{len(data):,} rows in batches of {size} are shuffled by a seed; add one, as in "
@@ -197,7 +198,15 @@ def _check_counts(**counts: Any) -> None:
             raise InvalidInput(f"{name} must be a whole number of 1 or more; got {value!r}.")
 
 
-def learning_method(method: str | Method | None, activation: str | Activation | Callable) -> Method:
-    """The method, or else a bound where there is one: learning exploits an estimate that may exceed the truth."""
+def learning_method(
+    method: str | Method | None, activation: str | Activation | Callable, *, by_steps: bool = False
+) -> Method:
+    """The method, or else expectation maximisation of noisy-or units, and of sigmoid units a bound.
+
+    Learning exploits an estimate that may exceed the truth. `by_steps`: an optimiser was given, or rows are streamed.
+    """
     f = as_activation(activation)
-    return parse_method(method or ("SJJ" if isinstance(f, Sigmoid) else "G1" if f.mixes_kinds else "G12"))
+    is_noisy_or = f.has_linear_log_off and not f.mixes_kinds
+    return parse_method(
+        method or ("SJJ" if isinstance(f, Sigmoid) else "em" if is_noisy_or and not by_steps else "G12")
+    )

@@ -7,7 +7,7 @@ is to know of a number, the mean of its Beta distribution.
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
@@ -23,7 +23,7 @@ from plefka.errors import InvalidFile, InvalidInput
 from plefka.files import FORMATS, native_json
 from plefka.files.disk import read, read_all, write
 from plefka.inference.library import parse_method
-from plefka.learning.family_counts import Cases, Coins
+from plefka.learning.family_counts import Cases, Coins, one_of_them_on
 from plefka.learning.fitted import HISTORY_COLUMNS, Fitted, Stopped
 from plefka.learning.patterns import Patterns, as_patterns
 from plefka.methods.posterior import Accuracy
@@ -176,7 +176,7 @@ class Records:
         value = np.atleast_1d(np.append([1, 1], self.weights) @ log_p)
         with np.errstate(divide="ignore", invalid="ignore"):
             one_of = -np.expm1(-(cases.sets @ fields))
-            share = np.where(members > 0, members / one_of, 0.0)
+            share = one_of_them_on(members, one_of)
             if not len(self.rows):
                 unit, of_set = self.coins.unit, self.coins.unit[cases.sets.indices[cases.sets.indptr[:-1]]]
                 terms = zip((on, -off, members), (np.log(p), fields, np.log(one_of)), strict=True)
@@ -187,25 +187,15 @@ class Records:
             best = np.where(np.isfinite(self.worth) & (on + off > 0), np.log1p(on / off), fields)
         return best, value, float(log_p[0])
 
-    def leap(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Where steps lead from beyond the next two or, by unit, from the second where that is better (SQUAREM)."""
-        (third, value, _), unit = self.step(second), self.coins.unit * (not len(self.rows))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            r, v = second - first, third - 2 * second + first
-            r, v = (np.where(np.isfinite(v), z, 0.0) for z in (r, v))
-            length = np.maximum(np.sqrt(np.bincount(unit, r**2) / np.bincount(unit, v**2)), 1.0)[unit]
-            ahead = first + 2 * length * r + length**2 * v
-        beyond, better, _ = self.step(np.where((v != 0) & (ahead > 0), ahead, third))
-        return np.where((better >= value)[unit], beyond, third)
-
     def fitted(self, verbose: bool | None = None) -> Fitted:
         """The numbers that these rows lead to."""
         fields, start, stopped, history = self.coins.field, time.monotonic(), Stopped.EPOCHS, []
         ahead, _, at_start = self.step(fields)
+        unit = self.coins.unit * (not len(self.rows))
         try:
             with interruptible() as check:
                 for epoch in progress(range(self.epochs), "expectation steps", verbose):
-                    before, fields = fields, self.leap(fields, ahead)
+                    before, fields = fields, leap(self.step, unit, fields, ahead)
                     ahead, value, log_prior = self.step(fields)
                     per_row = (value.sum() - np.array([at_start, log_prior])) / self.total
                     history.append((epoch + 1, *per_row, np.nan, np.nan, 1.0, 1.0, time.monotonic() - start))
@@ -275,6 +265,18 @@ class Records:
             "probability": p, "low": ends[0], "high": ends[1], "count": np.where(moves, count, np.inf),
             "kind": np.select([~moves, counted], ["fixed", "Beta counts"], "Laplace"),
         })  # fmt: skip
+
+
+def leap(step: Callable, unit: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Where steps lead from beyond the next two or, by unit, from the second where that is better (SQUAREM)."""
+    third, value, _ = step(second)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        r, v = second - first, third - 2 * second + first
+        r, v = (np.where(np.isfinite(v), z, 0.0) for z in (r, v))
+        length = np.maximum(np.sqrt(np.bincount(unit, r**2) / np.bincount(unit, v**2)), 1.0)[unit]
+        ahead = first + 2 * length * r + length**2 * v
+    beyond, better, _ = step(np.where((v != 0) & (ahead > 0), ahead, third))
+    return np.where((better >= value)[unit], beyond, third)
 
 
 def _refuse(patterns: Patterns, weights: Any, impossible: np.ndarray) -> None:

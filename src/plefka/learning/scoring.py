@@ -9,9 +9,10 @@ from plefka.errors import InvalidInput
 from plefka.inference.infer import infer
 from plefka.inference.library import parse_method
 from plefka.learning import likelihood
-from plefka.learning.annealed import exact_sums, log_partitions
+from plefka.learning.annealed import MORE, exact_sums, frequencies, log_partitions
 from plefka.learning.patterns import MISSING, Patterns, as_patterns, as_table
 from plefka.mean_field.schemes import MeanField
+from plefka.methods.for_learning import ForLearning
 from plefka.methods.method import Method
 from plefka.methods.posterior import EXACT, LOWER_BOUND, Accuracy, Status
 from plefka.networks.activations import Sigmoid
@@ -160,9 +161,10 @@ def _reason(network: BeliefNetwork, patterns: Patterns) -> str:
 
 
 def proposal(method: str | Method | None, network: BeliefNetwork) -> Method:
-    """The method whose means states are drawn from: a bound unless given, where there is one."""
+    """The method whose means states are drawn from: unless one is given that has means, a bound where there is one."""
     f = network.activation
-    return parse_method(method or ("SJJ" if isinstance(f, Sigmoid) else "G1" if f.mixes_kinds else "G12"))
+    chosen = parse_method(method or ("SJJ" if isinstance(f, Sigmoid) else "G1" if f.mixes_kinds else "G12"))
+    return proposal(None, network) if isinstance(chosen, ForLearning) else chosen
 
 
 def score_patterns(
@@ -257,8 +259,9 @@ def _score_machine(
             "annealed importance sampling needs a seed; add seed=0. It is used because the states of this machine are "
             "too many to sum over, or exact=False was given."
         )
+    start: Any = {"on": frequencies(patterns), "most": MORE}  # of the free machine
     free, clamped = (
-        found or log_partitions(machine, rows, (as_seed(seed), number), num_runs, TEMPERATURES, seconds=0.0)
+        found or log_partitions(machine, rows, (as_seed(seed), number), num_runs, TEMPERATURES, seconds=0.0, **start)
         for number, (rows, found) in enumerate(zip(questions, sums, strict=True))
     )
     which, effective = patterns.which, np.minimum(clamped.effective, free.effective[0])[patterns.which]

@@ -72,6 +72,11 @@ class Steps(ABC):
         """The multiply-adds of an epoch, about."""
         return float(len(self.run.data) * self.run.network.num_edges * (self.run.network.stack or 1) * ROW_WORK)
 
+    @property
+    def settled(self) -> bool:
+        """Whether further epochs would change nothing."""
+        return False
+
     def objective(self, network: Any, during: Any, epoch: int) -> Any:
         """ln P per row for the history: what all batches of the epoch have given, or another estimate."""
         return during

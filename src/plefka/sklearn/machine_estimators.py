@@ -4,7 +4,7 @@ Given a row, units that are left are summed over exactly where these sums are sh
 missing, and by a method elsewhere. ln Z of the free machine is exact where that is quick, and else sampled.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
@@ -25,7 +25,7 @@ from plefka.learning.patterns import as_patterns
 from plefka.methods.for_learning import ForLearning
 from plefka.methods.method import Method
 from plefka.networks.boltzmann import BoltzmannMachine
-from plefka.sklearn.density import DensityModel
+from plefka.sklearn.density import LearnedDensity
 from plefka.sklearn.learner import Learner, frequencies
 
 SCORE_WORK = 2**19  # states times units of a row that is summed over: a hundredth of a second
@@ -54,20 +54,16 @@ class ClampedAnswers(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class MachineModel(DensityModel):
+class MachineModel(LearnedDensity):
     """The parameters of both estimators; see `RestrictedBoltzmannMachine`."""
 
     _parameter_constraints: ClassVar[dict] = {
         **Learner._parameter_constraints,
-        "batch_size": [*Learner._parameter_constraints["batch_size"], None],
-        "learning_rate": [*Learner._parameter_constraints["learning_rate"], None],
         "n_hidden": [Interval(Integral, 1, None, closed="left")],
     }
     is_restricted: ClassVar[bool]
     n_hidden: int = 64
     method: str | Method | None = None
-    batch_size: int | None = field(default=None, kw_only=True)
-    learning_rate: float | None = field(default=None, kw_only=True)
 
     # ---- learning ----------------------------------------------------------------------------------------------------
 
@@ -84,7 +80,12 @@ class MachineModel(DensityModel):
         if self.method is not None:
             method = parse_method(self.method)
         else:
-            method = of_machines.default(network, as_patterns(network, rows)) if earlier is None else earlier.method
+            patterns = as_patterns(network, rows)
+            method = (
+                of_machines.default(network, patterns, self.epochs, self.batch_size)
+                if earlier is None
+                else earlier.method
+            )
         if earlier is None:
             self._steps = of_machines.optimizers_of(method, is_complete=not np.isnan(rows).any())
         if self.optimizer is not None:
@@ -166,6 +167,7 @@ class RestrictedBoltzmannMachine(MachineModel):
     - `l1`, `l2`: penalties on the weights.
     - `validation_fraction`, `patience`: the fraction of rows that is held out, and the epochs without improvement on
         them after which learning stops.
+    - `n_starts`, `callback`, `checkpoint`: as of `BeliefNetworkModel`.
     - `binarize`: x > binarize becomes 1 and other values 0; None for rows that are binary already.
     - `random_state`: where the weights start from, the order of the rows, and what is drawn for `log_partition_`.
     - `verbose`: show a progress bar on standard error.
@@ -175,8 +177,8 @@ class RestrictedBoltzmannMachine(MachineModel):
 
     **Attributes:** `machine_` (also `network_`), `log_partition_` and `log_partition_error_` (ln Z, computed when it is
     first needed, by annealed importance sampling where the exact sum takes more than a second), `fitted_` (what
-    `plefka.fit` returned last), `history_` (arrays with an entry for each epoch), `n_iter_` (epochs so far),
-    `score_is_bound_` (only where all sums are exact), `n_features_in_`, `feature_names_in_`.
+    `plefka.fit` returned last), `history_` and `learning_curve_` (arrays and a DataFrame with an entry for each epoch),
+    `n_iter_` (epochs so far), `score_is_bound_` (only where all sums are exact), `n_features_in_`, `feature_names_in_`.
 
     >>> from plefka.sklearn import RestrictedBoltzmannMachine
     >>> rows = [[1, 1, 0, 0], [0, 0, 1, 1]] * 10
@@ -187,10 +189,11 @@ class RestrictedBoltzmannMachine(MachineModel):
 
     is_restricted = True
 
-    def inverse_transform(self, X: Any) -> np.ndarray:
+    def inverse_transform(self, X: Any) -> Any:
         """P(on) of the visible units, given means or states u of the hidden ones: sigmoid(W u + b)."""
-        means = self._hidden_means(X)
-        return expit(means @ self.network_.weights.T + self.network_.bias[self._visible(self.network_)])
+        u = self._hidden_means(X)
+        W, b = self.network_.weights, self.network_.bias[self._visible(self.network_)]
+        return self._as_rows(expit(u @ W.T + b), X)
 
 
 @dataclass(eq=False, repr=False)
@@ -203,7 +206,7 @@ class BoltzmannMachineModel(MachineModel):
     The parameters are those of `RestrictedBoltzmannMachine`, but for:
 
     - `n_hidden`: the number of hidden units, 0 or more.
-    - `method`: also "pseudolikelihood", for rows in which nothing is missing and no unit hidden. None is exact where
+    - `method`: also "pseudolikelihood", for rows in which nothing is missing. None is exact where
         that is quick, else G2 for such rows, of up to 2,048 columns, and persistent for others.
     - `batch_size`: None is all rows where nothing is missing or hidden, as their means and correlations are then all
         that learning needs, and else 32.

@@ -1,0 +1,296 @@
+"""Expectation steps of noisy-or networks: the states of hidden units with their weights, row by row.
+
+Where a row's states are few they are all there, and ln P of the row is exact. Else a row keeps the best states that a
+search has found, and goes on to search in every step: the sum over some states is a lower bound of P(row), so that
+expectation steps over these raise a lower bound of ln P (truncated variational distributions, Luecke & Eggert 2010).
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from plefka.learning.family_counts import one_of_them_on
+from plefka.networks.belief import BeliefNetwork
+from plefka.tables.dataset import MISSING
+
+NUMBERS_AT_ONCE = 2**16  # cases times units: what stays in a processor's cache
+WARM = 3  # searches before the first step
+SHARED_NUMBERS = 2**27  # rows times states, of which all rows have the same, times units
+FLIPS, SWAPPED = 8, 0.5  # states that a step tries for each row, and the share of these that swap two units
+TEMPERATURES = (8.0, 4.0, 2.0, 1.0, 0.0)  # of the sweeps of Gibbs sampling that a search begins with
+CUT = 10.0  # states that are less probable than the row's best one by a factor of e^10 are left out
+NEVER, IMPOSSIBLE = -1e300, -1e290  # for ln 0, so that 0 times it is 0, and what is below is -inf
+
+
+class Families:
+    """The numbers -ln(1 - p) of a network in a matrix (units, 1 + parents): leak or prior, then links to all parents."""
+
+    def __init__(self, network: BeliefNetwork):
+        self.network, self.edges = network, network.storage.to_sparse() != 0
+        self.parents = np.unique(self.edges.indices)
+        self.place = np.zeros(network.size, int)
+        self.place[self.parents] = 1 + np.arange(len(self.parents))
+
+    def matrix(self, tree: Any) -> np.ndarray:
+        """Of a tree of arrays like `network.parameters`."""
+        weights, bias = tree
+        W = self.network.storage.with_parameters(weights).to_sparse().tocoo()
+        found = np.zeros((self.network.size, 1 + len(self.parents)))
+        found[:, 0] = bias
+        known = self.place[W.col] > 0
+        found[W.row[known], self.place[W.col[known]]] = W.data[known]
+        return np.minimum(found, -NEVER)  # of what is certain
+
+    def parameters(self, matrix: np.ndarray) -> Any:
+        """The tree of a matrix."""
+        weights = self.network.storage.along(lambda child, parent: matrix[child, self.place[parent]])
+        return weights, matrix[:, 0]
+
+    def hidden(self, values: np.ndarray) -> np.ndarray:
+        """Which parents are hidden above something that is known, (rows, parents)."""
+        edges = self.edges.toarray()
+        above = edges.astype(float)
+        while True:
+            further = np.minimum(above + above @ above, 1.0)
+            if (further == above).all():
+                break
+            above = further
+        known = values != MISSING
+        return ((known @ above > 0) & ~known)[:, self.parents]
+
+
+class Tally(NamedTuple):
+    """What an expectation step has found: a number of every coin (units, 1 + parents), and ln P by row."""
+
+    share: np.ndarray  # times p, how often the coin was on
+    acted: np.ndarray  # how often it was thrown
+    log_likelihood: np.ndarray
+
+
+def tally(on: np.ndarray, known: np.ndarray, p_on: np.ndarray, acting: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """`share` and `acted` of cases: how often each unit was on, and known, in a case, and which coins act in it."""
+    return one_of_them_on(on, p_on).T @ acting, known.T @ acting
+
+
+def coins_acting(states: np.ndarray) -> np.ndarray:
+    """A leak always, and the links of parents that are on."""
+    return np.concatenate([np.ones((len(states), 1)), states], axis=1)
+
+
+def logs(p: np.ndarray) -> np.ndarray:
+    """ln p, with a finite number for ln 0."""
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log(p), NEVER)
+
+
+def bits_of(numbers: np.ndarray, width: int) -> np.ndarray:
+    """(numbers, width), bool."""
+    return (numbers[:, None] >> np.arange(width)) & 1 > 0
+
+
+class SharedStates:
+    """All states of hidden units that no row observes, above units without children: the same for every row."""
+
+    exact = True
+
+    def __init__(self, families: Families, values: np.ndarray):
+        self.on, self.off = ((values == z) * 1.0 for z in (1, 0))
+        self.parents = families.parents
+        self.states = bits_of(np.arange(2 ** len(self.parents)), len(self.parents)) * 1.0
+        self.acting = coins_acting(self.states)
+        self.memory = ()
+
+    @staticmethod
+    def applies(families: Families, values: np.ndarray) -> bool:
+        never = (values[:, families.parents] == MISSING).all()
+        work = len(values) * values.shape[1] * 2.0 ** len(families.parents)
+        return bool(never and families.hidden(values).all() and work <= SHARED_NUMBERS)
+
+    def step(self, fields: np.ndarray, numbers: np.ndarray, counts: np.ndarray, rng: Any = None) -> Tally:
+        """The expectations of some rows."""
+        S, U, on, off = self.states, self.parents, self.on[numbers], self.off[numbers]
+        joint, p_on = self._joint(fields, numbers)
+        top = joint.max(axis=1, keepdims=True)
+        parts = np.exp(joint - top)
+        total = parts.sum(axis=1, keepdims=True)
+        weights = parts * (counts[:, None] / total)
+        on, known, of_state = weights.T @ on, weights.T @ (on + off), weights.sum(axis=0)[:, None]
+        on[:, U], known[:, U] = of_state * S, of_state
+        return Tally(*tally(on, known, p_on, self.acting), (top + np.log(total))[:, 0])
+
+    def most_probable(self, fields: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """The best state of every row, (rows, parents), 0 or 1."""
+        return self.states[self._joint(fields, slice(None))[0].argmax(axis=1)]
+
+    def _joint(self, fields: np.ndarray, numbers: Any) -> tuple[np.ndarray, np.ndarray]:
+        """ln P of rows with each state, and P(on) of units in each state."""
+        S, U = self.states, self.parents
+        A = self.acting @ fields.T
+        p_on = -np.expm1(-A)
+        prior = (S * logs(p_on)[:, U] - (1 - S) * A[:, U]).sum(axis=1)
+        return self.on[numbers] @ logs(p_on).T - self.off[numbers] @ A.T + prior, p_on
+
+
+class Cases(NamedTuple):
+    """Rows in some states of their hidden units: ln P, and what a tally needs of each case."""
+
+    log_joint: np.ndarray
+    on: np.ndarray  # (cases, units), bool
+    known: np.ndarray
+    p_on: np.ndarray
+    acting: np.ndarray  # (cases, coins)
+
+    @classmethod
+    def of(
+        cls, rows: "RowStates", fields: np.ndarray, numbers: np.ndarray, states: np.ndarray, row: np.ndarray
+    ) -> "Cases":
+        """Of states (cases, parents) of rows; what leaves say of being off is the same sum for all states of a row."""
+        values, free, U = rows.values[numbers], rows.free[numbers], rows.parents
+        off, known = values == 0, values != MISSING
+        off[:, U], known[:, U] = False, known[:, U] | free
+        on, known = (values == 1)[row], known[row]
+        on[:, U] = of_parents = np.where(free[row], states, on[:, U])
+        acting = coins_acting(of_parents)
+        A = acting @ fields.T
+        p_on = -np.expm1(-A)
+        by_leaves = np.einsum("cp,cp->c", (off @ fields)[row], acting)
+        by_parents = (A[:, U] * (known[:, U] & ~of_parents)).sum(axis=1)
+        return cls(logs(np.where(on, p_on, 1.0)).sum(axis=1) - by_leaves - by_parents, on, known, p_on, acting)
+
+
+class RowStates:
+    """States of each row's own: all of them where they are `most` or fewer, else the best ones that were found."""
+
+    def __init__(self, families: Families, values: np.ndarray, most: int):
+        self.values, self.parents = values, families.parents
+        self.free = families.hidden(values)
+        free, width = self.free.sum(axis=1), self.free.shape[1]
+        self.whole = 2.0**free <= most
+        self.exact = bool(self.whole.all())
+        places = int(2 ** free[self.whole].max(initial=0)) if self.exact else most
+        self.found = np.zeros((len(values), places, -(-width // 8)), np.uint8)  # bits, the best state first
+        self.count = np.where(self.whole, 2 ** np.minimum(free, 30), 1)
+        number = np.maximum(np.cumsum(self.free, axis=1) - 1, 0)
+        for place in range(places):
+            states = (place >> np.minimum(number, 30)) & self.free
+            self.found[:, place] = np.where((place < self.count)[:, None], np.packbits(states > 0, axis=1), 0)
+        self.keys = np.random.default_rng(0).integers(1, 2**63, width, np.uint64)
+
+    @property
+    def memory(self) -> tuple:
+        return self.found, self.count
+
+    @memory.setter
+    def memory(self, memory: tuple) -> None:
+        self.found, self.count = memory
+
+    def step(self, fields: np.ndarray, numbers: np.ndarray, counts: np.ndarray, rng: Any = None) -> Tally:
+        """The expectations of some rows; with `rng` it searches for better states before."""
+        share, acted, values = np.zeros_like(fields), np.zeros_like(fields), np.empty(len(numbers))
+        for some in self._chunks(numbers, FLIPS * (rng is not None)):
+            states, row = self._states(numbers[some], rng)
+            cases = Cases.of(self, fields, numbers[some], states, row)
+            if rng is not None:
+                kept = self._keep(numbers[some], states, row, cases.log_joint)
+                row, cases = row[kept], Cases(*(z[kept] for z in cases))
+            first = np.flatnonzero(np.diff(row, prepend=-1))
+            top = np.maximum.reduceat(cases.log_joint, first)
+            weights = np.exp(cases.log_joint - top[row])
+            total = np.add.reduceat(weights, first)
+            weights *= (counts[some] / total)[row]
+            more = tally(cases.on * weights[:, None], cases.known * weights[:, None], cases.p_on, cases.acting)
+            share, acted, values[some] = share + more[0], acted + more[1], top + np.log(total)
+        return Tally(share, acted, values)
+
+    def anneal(self, fields: np.ndarray, numbers: np.ndarray, rng: np.random.Generator) -> None:
+        """Put the best state of each row that Gibbs sampling passes, as it cools, before what was found."""
+        for some in self._chunks(numbers, 0):
+            rows = numbers[some]
+            states, row = self._states(rows, None)
+            first = np.flatnonzero(np.diff(row, prepend=-1))
+            states, row = states[first].copy(), np.arange(len(rows))
+            value = Cases.of(self, fields, rows, states, row).log_joint
+            for temperature in TEMPERATURES:
+                for unit in rng.permutation(states.shape[1]):
+                    flipped = states.copy()
+                    flipped[:, unit] ^= self.free[rows, unit]
+                    new = Cases.of(self, fields, rows, flipped, row).log_joint
+                    taken = new - value > temperature * rng.logistic(size=len(rows))
+                    states, value = np.where(taken[:, None], flipped, states), np.where(taken, new, value)
+            few = ~self.whole[rows]
+            self.found[rows[few], 0], self.count[rows[few]] = np.packbits(states[few], axis=1), 1
+
+    def most_probable(self, fields: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """The best state of every row, (rows, parents), 0 or 1."""
+        return np.unpackbits(self.found[:, 0], axis=1, count=len(self.parents)) * 1.0
+
+    def _chunks(self, numbers: np.ndarray, more: int) -> Iterator[slice]:
+        """Of rows with so many cases together."""
+        cases = np.cumsum(self.count[numbers] + more) * self.values.shape[1]
+        ends = np.searchsorted(cases, np.arange(NUMBERS_AT_ONCE, cases[-1] + NUMBERS_AT_ONCE, NUMBERS_AT_ONCE), "right")
+        ends = np.unique(np.append(ends, len(numbers)))
+        return (slice(*z) for z in zip(np.append(0, ends[ends > 0][:-1]), ends[ends > 0], strict=True))
+
+    def _states(self, rows: np.ndarray, rng: Any) -> tuple[np.ndarray, np.ndarray]:
+        """States of parents (cases, parents), bool, and the place of each one's row; each state of a row once."""
+        width = len(self.parents)
+        there = np.arange(self.found.shape[1]) < self.count[rows, None]
+        states = np.unpackbits(self.found[rows][:, : self.count[rows].max()], axis=2, count=width).view(bool)
+        there = there[:, : states.shape[1]]
+        if rng is not None:
+            tried = self._tried(rows, states, rng)
+            states, there = (
+                np.concatenate([states, tried], axis=1),
+                np.concatenate([there, np.broadcast_to(~self.whole[rows, None], tried.shape[:2])], axis=1),
+            )
+            keys = np.where(there, states @ self.keys, np.arange(there.shape[1], dtype=np.uint64))
+            order = np.argsort(keys, axis=1, kind="stable")
+            twice = np.diff(np.take_along_axis(keys, order, axis=1), axis=1, prepend=np.uint64(2**64 - 1)) == 0
+            np.put_along_axis(there, order, np.take_along_axis(there, order, axis=1) & ~twice, axis=1)
+        return states[there], np.nonzero(there)[0]
+
+    def _tried(self, rows: np.ndarray, states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Neighbours of one of each row's states, the more often of a better one: one unit flips, or two swap."""
+        free, size = self.free[rows], len(rows)
+        place = (rng.random(size) ** 3 * self.count[rows]).astype(int)
+        begin = states[np.arange(size), place]
+        flips = min(FLIPS, free.shape[1])
+        flipped = np.argsort(rng.random(free.shape) + ~free, axis=1)[:, :flips]  # units that are not free come last
+        tried = np.repeat(begin[:, None], flips, axis=1)
+        row, number = np.arange(size)[:, None], np.arange(flips)
+        may = free[row, flipped]
+        turned_on = may & ~begin[row, flipped]
+        tried[row, number, flipped] ^= may
+        other = np.argmax(rng.random((size, flips, free.shape[1])) * (begin & free)[:, None], axis=2)
+        swap = turned_on & (begin & free)[row, other] & (rng.random((size, flips)) < SWAPPED)
+        tried[row, number, other] ^= swap
+        return tried
+
+    def _keep(self, rows: np.ndarray, states: np.ndarray, row: np.ndarray, joint: np.ndarray) -> np.ndarray:
+        """The best cases of every row, in order; they are what the next step begins with."""
+        order = np.lexsort((-joint, row))
+        first = np.flatnonzero(np.diff(row[order], prepend=-1))
+        rank = np.arange(len(order)) - first[row[order]]
+        best = joint[order][first][row[order]]
+        kept = (rank < self.found.shape[1]) & (self.whole[rows][row[order]] | (joint[order] >= best - CUT))
+        order, rank = order[kept], rank[kept]
+        self.found[rows[row[order]], rank] = np.packbits(states[order], axis=1)
+        self.count[rows] = np.bincount(row[order], minlength=len(rows))
+        return order
+
+
+def states_of(families: Families, values: np.ndarray, most: int) -> Any:
+    """What takes the expectation steps of these rows."""
+    return (
+        SharedStates(families, values) if SharedStates.applies(families, values) else RowStates(families, values, most)
+    )
+
+
+def warm(states: Any, fields: np.ndarray, rows: np.ndarray, counts: np.ndarray, rng: np.random.Generator) -> None:
+    """Search for good states of some rows before the first step."""
+    if states.exact:
+        return
+    states.anneal(fields, rows, rng)
+    for _ in range(WARM):
+        states.step(fields, rows, counts, rng)

@@ -1,0 +1,109 @@
+"""DensityModel: the families of networks are tried on rows that are held out, and the best one learns."""
+
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.model_selection import train_test_split
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.metaestimators import available_if
+
+from plefka.learning.density_search import Found, search
+from plefka.networks.belief import BeliefNetwork
+from plefka.sklearn.belief_estimators import BeliefNetworkModel
+from plefka.sklearn.binary_rows import BinaryEstimator
+from plefka.sklearn.containers import table_of
+from plefka.sklearn.density import BinaryDensity, LearnedDensity
+from plefka.sklearn.machine_estimators import BoltzmannMachineModel, RestrictedBoltzmannMachine
+
+
+def _has_hidden(model: "DensityModel") -> bool:
+    if not hasattr(model, "network_"):
+        raise AttributeError("Whether the network has hidden units to transform rows to is known after fit.")
+    if not model._n_features_out:
+        raise AttributeError("The best network has no hidden units to transform rows to; see tried_ for others.")
+    return True
+
+
+@dataclass(eq=False, repr=False)
+class DensityModel(BinaryDensity):
+    """ln P(x) of binary rows x, by the network that is most probable on held-out rows among those that are tried.
+
+    Families of networks are tried briefly, machines with and without hidden units and belief networks, and the best
+    learns in the seconds that are left. Rows consist of 0 and 1, with nan for what is missing.
+
+    **Parameters:**
+
+    - `budget`: seconds of one core that trying and learning may take, about.
+    - `validation_fraction`: the fraction of rows that is held out, to choose and to stop by.
+    - `binarize`: x > binarize becomes 1 and other values 0; None for rows that are binary already.
+    - `random_state`: which rows are held out, and where learning starts from.
+    - `verbose`: show a progress bar on standard error.
+
+    **Attributes:** `network_`; `tried_`, a DataFrame of what was tried, or a list where pandas is missing; `score_`,
+    `score_error_` and `score_kind_`, ln P per held-out row, its standard error and whether it is exact; `stopped_` and
+    `seconds_`; `fitted_` and `history_`, as the others have them; `estimator_`, the network as one of the other
+    estimators; `n_features_in_`, `feature_names_in_`.
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **BinaryEstimator._parameter_constraints,
+        "budget": [Interval(Real, 0, None, closed="neither")],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    }
+    budget: float = 60.0
+    validation_fraction: float = field(default=0.1, kw_only=True)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Try, choose and learn."""
+        rows = self._rows(X, reset=True)
+        weights = self._sample_weights(rows, sample_weight)
+        self._check_columns(rows, weights)
+        rows, weights, seed = rows[weights > 0], weights[weights > 0], self._seed()
+        split: Any = train_test_split(rows, weights, test_size=self.validation_fraction, random_state=seed)
+        found = search(
+            split[0], split[2], budget=self.budget, seed=seed, held_out=split[1], names=self._names(),
+            verbose=bool(self.verbose),
+        )  # fmt: skip
+        self.network_, self.fitted_, self.history_ = found.network, found.fitted, found.history
+        self.score_, self.score_error_, self.score_kind_ = found.held_log_likelihood, found.standard_error, found.kind
+        self.tried_, self.stopped_, self.seconds_ = table_of(found.tried), found.stopped, found.seconds
+        self.estimator_ = self._estimator(found, seed)
+        return self
+
+    def _estimator(self, found: Found, seed: int) -> LearnedDensity:
+        """The network as the estimator of its kind, which knows how to answer."""
+        network, method = found.network, found.fitted.method
+        if not isinstance(network, BeliefNetwork):
+            kind = RestrictedBoltzmannMachine if network.is_restricted else BoltzmannMachineModel
+            return kind(self._n_features_out, method)._adopted(found.fitted, self, seed)
+        layers: Any = network.layers
+        return BeliefNetworkModel(layers[:-1], network.activation, method)._adopted(found.fitted, self, seed)
+
+    @property
+    def score_is_bound_(self) -> bool:
+        """Whether `score_samples` never exceeds the truth."""
+        return self.estimator_.score_is_bound_
+
+    def _visible(self, network: Any) -> slice:
+        return self.estimator_._visible(network)
+
+    def _log_likelihood(self, rows: np.ndarray) -> np.ndarray:
+        return self.estimator_._log_likelihood(rows)
+
+    def _means(self, rows: np.ndarray) -> np.ndarray:
+        return self.estimator_._means(rows)
+
+    @available_if(lambda model: _has_hidden(model) and hasattr(model.estimator_, "inverse_transform"))
+    def inverse_transform(self, X: Any) -> Any:
+        """P(on) of the visible units, given means or states of the hidden ones."""
+        model: Any = self.estimator_
+        return self._as_rows(np.asarray(model.inverse_transform(X)), X)
+
+
+# Outside of the class, as scikit-learn wraps a transform inside it in a function that is always there.
+for _name in ("transform", "fit_transform"):
+    setattr(DensityModel, _name, available_if(_has_hidden)(getattr(BinaryDensity, _name)))
