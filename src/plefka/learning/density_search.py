@@ -66,8 +66,8 @@ def search(
         if run.best is None:
             raise
         stopped = Stopped.INTERRUPTED
-    score, fitted = run.best.score, run.fitted(stopped)
-    return Found(fitted.network, run.tried, *score, run.seconds, stopped, fitted.history, fitted)
+    fitted = run.fitted(stopped)
+    return Found(fitted.network, run.tried, *run.kept.score, run.seconds, stopped, fitted.history, fitted)
 
 
 def _split(rows: Any, weights: Any, held_out: Any, seed: int) -> tuple[Patterns, Patterns]:
@@ -87,4 +87,5 @@ def _split(rows: Any, weights: Any, held_out: Any, seed: int) -> tuple[Patterns,
     count = max(1, round(HELD_SHARE * len(used)))
     kept, held = np.sort(order[count:]), np.sort(order[:count])
     patterns_of(machine, table, units, weights)  # checks all of them, and the weights
-    return tuple(patterns_of(machine, table[some], units, weight[some]) for some in (kept, held))
+    learned, chosen = (patterns_of(machine, table[some], units, weight[some]) for some in (kept, held))
+    return learned, chosen

@@ -19,24 +19,24 @@ from plefka.learning.fitted import HISTORY_COLUMNS, Fitted, Stopped
 from plefka.learning.fitting import fit
 from plefka.learning.likelihood_polish import polished
 from plefka.learning.patterns import MISSING, Patterns
-from plefka.learning.penalty_path import Columns, penalty_path, strongest
+from plefka.learning.penalty_path import CompleteRows, penalty_path, sparing, strongest
 from plefka.learning.scoring import score
-from plefka.learning.semi_restricted import BATCH, Climb, SemiRestricted, climbed
+from plefka.learning.semi_restricted import BATCH, Climb, Penalties, SemiRestricted, climbed
 from plefka.methods.posterior import Accuracy
 
 PATH, TRIAL, CLIMB = 0.1, 0.07, 0.3  # of the budget: the path, the trial of a size, and the climb of the best size
 SIZES, COMPILING = (8, 32, 96), 1.5  # hidden units that are tried, and seconds that each takes beside its steps
 POINTS, WEAKER, PATH_STEPS = 23, 0.7, 60  # of the path of l1, each so much weaker; steps for each at most
-STRONG_L2, L2_POINTS, HIDDEN_L2 = 30.0, 8, 8.0  # rows' worth: where the path of l2 begins, and with hidden units
-RATE, CHUNK, PASSES = 3e-3, 64, 60  # of a climb: its first rate, steps at once, and passes over the rows at most
+STRONG_L2, L2_POINTS, HIDDEN_L2 = 30.0, 8, 3.0  # rows' worth: where the path of l2 begins, and with hidden units
+SPARING = (4.0, 2.8, 2.0, 1.4, 1.0, 0.7, 0.5)  # times the best l1, for the path that spares strong couplings
+RATE, CHUNK, PASSES = 1e-2, 64, 60  # of a climb: its first rate, steps at once, and passes over the rows at most
 MOST_POLISHED = 20_000  # steps
 TRIED, JUDGED = (200, 300), (500, 1000)  # runs and temperatures of the annealing of a trial, and of the result
+TRIED_SHARE, JUDGED_SHARE, MOST_FINER = 0.012, 0.08, 2.5  # of the budget, that make both finer, so many times at most
 EXACT_SECONDS = 1.0  # of a sum over states that is done instead
 OTHERS_BUDGET, FAMILY_SECONDS = 20.0, 6.0  # seconds from which on other families are tried; what one takes, about
 FAMILY_ROWS, FAMILY_EPOCHS, FAMILY_HIDDEN = 2000, 10, 16  # of the brief trial of a family that fit learns
 PAIRWISE, SEMI = "pairwise machine", "semi-restricted machine"
-
-Penalties = tuple[float, float]  # l1 and l2, per row
 
 
 class HeldScore(NamedTuple):
@@ -45,6 +45,11 @@ class HeldScore(NamedTuple):
     value: float
     error: float
     kind: Accuracy
+
+    @property
+    def safe(self) -> float:
+        """What trials are compared by: states that annealing misses make ln P look high, and its error large."""
+        return self.value - 2 * self.error
 
 
 class Trained(NamedTuple):
@@ -58,17 +63,26 @@ class DensityTrials:
     """One after another, and the best so far."""
 
     best: Trained | None = None
+    best_pairs = -np.inf  # the best score of a pairwise machine
 
     def __init__(self, data: Patterns, held: Patterns, budget: float, seed: int, names: Sequence[str] | None):
         self.data, self.held, self.budget, self.seed, self.names = data, held, budget, seed, names
         self.left, self.start = budget, time.monotonic()
         self.tried: list[dict] = []
         self.size, self.doing = data.size, "independent columns"
+        self.trial_size, self.final_size = self._finer(TRIED, TRIED_SHARE), self._finer(JUDGED, JUDGED_SHARE)
         self.complete = not any(rows.has_gaps().any() or len(rows.units) < self.size for rows in (data, held))
 
     @property
     def seconds(self) -> float:
         return time.monotonic() - self.start
+
+    @property
+    def kept(self) -> Trained:
+        """The best so far; independent columns are tried before anything can be interrupted."""
+        if self.best is None:
+            raise RuntimeError("the search has not begun")
+        return self.best
 
     def label(self) -> str:
         best = "" if self.best is None else f", best ln P of held rows {self.best.score.value:.4f}"
@@ -86,12 +100,11 @@ class DensityTrials:
             yield from self._families()
         if self.best is not None and isinstance(self.best.result, SemiRestricted):
             self.doing = "scoring"
-            self.best = Trained(self._score(self.best.result, JUDGED, 1), self.best.result)
+            self.best = Trained(self._score(self.best.result, self.final_size, 1), self.best.result)
 
     def fitted(self, stopped: Stopped) -> Fitted:
         """The best network, with an entry of the history for each trial."""
-        assert self.best is not None
-        result = self.best.result
+        result = self.kept.result
         network = result.machine(self.names) if isinstance(result, SemiRestricted) else result
         scored = [each for each in self.tried if each["kind"] is not None]
         history = {name: np.ones(len(scored)) for name in HISTORY_COLUMNS}
@@ -108,7 +121,7 @@ class DensityTrials:
         about = (found.value, found.error, found.kind, self.seconds - done, self.seconds)
         names = ("held_log_likelihood", "standard_error", "kind", "seconds", "until")
         self.tried.append({"family": family, "settings": settings, **dict(zip(names, about, strict=True))})
-        if self.best is None or found.value > self.best.score.value:
+        if self.best is None or found.safe > self.best.score.safe:
             self.best = Trained(found, result)
         return found
 
@@ -119,10 +132,10 @@ class DensityTrials:
     def _try(self, machine: SemiRestricted, penalties: Penalties, how: str) -> HeldScore:
         """A machine around the means of the columns, scored and kept."""
         hidden = len(machine.hidden)
-        settings = (f"hidden={hidden}, " if hidden else "") + "l1={:.2g}, l2={:.2g}, {}".format(*penalties, how)
+        settings = (f"hidden={hidden}, " if hidden else "") + f"{penalties}, {how}"
         machine = machine.around(-self.columns.means)
-        self.left -= self._score_seconds(hidden, TRIED)
-        return self._keep(SEMI if hidden else PAIRWISE, settings, self._score(machine, TRIED, 0), machine)
+        self.left -= self._score_seconds(hidden, self.trial_size)
+        return self._keep(SEMI if hidden else PAIRWISE, settings, self._score(machine, self.trial_size, 0), machine)
 
     def _score(self, machine: SemiRestricted, size: tuple[int, int], number: int) -> HeldScore:
         """ln P of held rows by a machine around columns that are 0."""
@@ -134,12 +147,17 @@ class DensityTrials:
         kind = Accuracy.EXACT if free.is_exact else Accuracy.ESTIMATE
         return HeldScore(float(value - free.value[0]), float(free.error[0]), kind)
 
+    def _finer(self, size: tuple[int, int], share: float) -> tuple[int, int]:
+        """Runs and temperatures for a share of the budget."""
+        times = np.clip(np.sqrt(share * self.budget / self._score_seconds(32, size)), 1, MOST_FINER)
+        return int(times * size[0]), int(times * size[1])
+
     def _score_seconds(self, hidden: int, size: tuple[int, int]) -> float:
         (runs, temperatures), units = size, self.size + hidden
         return temperatures * units * (1.5e-5 + 4.4e-10 * runs * units)
 
     def _alone(self) -> None:
-        """Columns that are independent of each other, of rows that may lack values."""
+        """CompleteRows that are independent of each other, of rows that may lack values."""
         on, off = np.zeros(self.size), np.zeros(self.size)
         for state, total in ((1, on), (0, off)):
             total[self.data.units] = self.data.counts @ (self.data.values == state)
@@ -154,57 +172,78 @@ class DensityTrials:
     # ---- machines of coupled columns -------------------------------------------------------------------------------
 
     def _machines(self) -> Iterator[None]:
-        self.columns = Columns.of(self.data.values, self.data.counts)
+        self.columns = CompleteRows.of(self.data.values, self.data.counts)
         path = yield from self._path()
         if path is None:
             return
         base, penalties = path
-        scores = {0: self._try(base, penalties, "pseudolikelihood")}
-        yield
-        with_hidden = penalties[0], max(penalties[1], HIDDEN_L2 / self.data.total)
+        scores, climbs = {0: self.best_pairs}, {}
+        with_hidden = penalties._replace(hidden=HIDDEN_L2 / self.data.total)
         for hidden in SIZES:
-            machine = yield from self._climb(base, hidden, with_hidden, TRIAL * self.budget - COMPILING)
-            if machine is None:
+            steps = self._climb_steps(hidden, TRIAL * self.budget - COMPILING)
+            if not steps:
                 self._leave_out(SEMI, f"{hidden} hidden units take too long")
                 continue
+            machine = yield from self._climb(base, hidden, with_hidden, steps)
             self.left -= COMPILING
-            scores[hidden] = self._try(machine, with_hidden, "pseudolikelihood, briefly")
+            climbs[hidden] = steps, machine
+            scores[hidden] = self._try(machine, with_hidden, "pseudolikelihood, briefly").safe
             yield
         if self.budget >= OTHERS_BUDGET:
             yield from self._families()
-        hidden = max(scores, key=lambda size: scores[size].value)
+        hidden = max(scores, key=lambda size: scores[size])
         if hidden:
-            penalties = with_hidden
-            longer = yield from self._climb(base, hidden, penalties, CLIMB * self.budget)
-            base = base if longer is None else longer
-            self._try(base, penalties, "pseudolikelihood")
+            penalties, (done, base) = with_hidden, climbs[hidden]
+            steps = self._climb_steps(hidden, CLIMB * self.budget)
+            if steps > done:
+                base = yield from self._climb(path[0], hidden, penalties, steps)
+                self._try(base, penalties, "pseudolikelihood")
             yield
         yield from self._polish(base, penalties)
 
     def _path(self) -> Generator[None, None, tuple[SemiRestricted, Penalties] | None]:
-        """The best point of the paths of l1 and of l2, by the pseudo-likelihood of held rows."""
+        """The best of the paths of l1, of l2 and of l1 that spares strong couplings, and its penalties.
+
+        The pseudo-likelihood of held rows chooses a point of each path, and their ln P one of these and the points
+        before them, as the best penalty for ln P is often a stronger one.
+        """
         self.doing = "pairs of columns"
         top, share = strongest(self.columns), 1 / self.data.total
-        by_l1 = [(top * WEAKER**k, share) for k in range(1, POINTS + 1)]
-        by_l2 = [(0.0, STRONG_L2 * share / 2**k) for k in range(L2_POINTS)]
         step = 4e-9 * len(self.data) * self.size * (1 + self.size / 20) + 1e-4
-        affordable = PATH * self.budget / step
-        every = int(np.ceil(10 * (POINTS + L2_POINTS) / affordable))
+        points, affordable = POINTS + L2_POINTS + len(SPARING), PATH * self.budget / step
+        every = int(np.ceil(10 * points / affordable))
         if every > POINTS:
             return self._leave_out(PAIRWISE, "its pairs take too long")
-        most = int(np.clip(affordable * every / (POINTS + L2_POINTS), 10, PATH_STEPS))
-        best, found = -np.inf, (self.columns.alone(self.data.total), by_l1[0])
-        for path in (by_l1[every - 1 :: every], by_l2[::every]):
-            worse = 0
-            for penalties, machine in zip(path, penalty_path(self.columns, found[0], path, most), strict=True):
-                self.left -= most * step
-                value = self._neighbours(machine)
-                worse = worse + 1 if value <= best else 0
-                best, found = (best, found) if worse else (value, (machine, penalties))
-                yield
-                if worse == 3:
-                    break
-        return found
+        most = int(np.clip(affordable * every / points, 10, PATH_STEPS))
+        by_l1 = [Penalties(top * WEAKER**k, 0.0) for k in range(1, POINTS + 1)][every - 1 :: every]
+        by_l2 = [Penalties(0.0, STRONG_L2 * share / 2**k) for k in range(L2_POINTS)][::every]
+        best = None
+        alone = self.columns.alone(self.data.total)
+        found = yield from self._down(alone, by_l1, most, step)
+        paths = [found, (yield from self._down(found[-1][0], by_l2, most, step))]
+        spared = [sparing(found[-1][1], found[-1][0], factor) for factor in SPARING]
+        paths.append((yield from self._down(found[-1][0], spared, most, step)))
+        for machine, penalties in (each for path in paths for each in path):
+            scored = self._try(machine, penalties, "pseudolikelihood").safe
+            if best is None or scored > self.best_pairs:
+                best, self.best_pairs = (machine, penalties), scored
+            yield
+        return best
+
+    def _down(
+        self, start: SemiRestricted, penalties: list[Penalties], most: int, step: float
+    ) -> Generator[None, None, list[tuple[SemiRestricted, Penalties]]]:
+        """The best point of a path by the pseudo-likelihood of held rows, last, and the one before it."""
+        path, values = [], []
+        for each, machine in zip(penalties, penalty_path(self.columns, start, penalties, most), strict=True):
+            self.left -= most * step
+            path.append((machine, each))
+            values.append(self._neighbours(machine))
+            yield
+            if len(values) - np.argmax(values) > 3:
+                break
+        best = int(np.argmax(values))
+        return path[max(best - 1, 0) : best + 1]
 
     def _neighbours(self, machine: SemiRestricted) -> float:
         """The pseudo-likelihood of held rows, of a machine without hidden units."""
@@ -212,13 +251,20 @@ class DensityTrials:
         x = (V - self.columns.means) @ machine.pairs + machine.bias
         return float(self.held.counts @ (V * x - np.logaddexp(0, x)).sum(axis=1))
 
+    def _climb_step(self, hidden: int) -> float:
+        """Seconds of a step, about."""
+        return 6e-9 * BATCH * self.size * hidden + 2e-8 * self.size**2 + 2e-4
+
+    def _climb_steps(self, hidden: int, seconds: float) -> int:
+        """Whole chunks that the seconds, and passes over the rows, allow."""
+        most = PASSES * max(self.data.total / BATCH, CHUNK / 4)
+        return max(0, int(min(seconds / self._climb_step(hidden), most))) // CHUNK * CHUNK
+
     def _climb(
-        self, base: SemiRestricted, hidden: int, penalties: Penalties, seconds: float
-    ) -> Generator[None, None, SemiRestricted | None]:
-        """By the pseudo-likelihood, from pairs with further hidden units; None where a chunk of steps takes longer."""
+        self, base: SemiRestricted, hidden: int, penalties: Penalties, steps: int
+    ) -> Generator[None, None, SemiRestricted]:
+        """By the pseudo-likelihood, from pairs with further hidden units."""
         self.doing = f"{hidden} hidden units"
-        step = 6e-9 * BATCH * self.size * hidden + 2e-8 * self.size**2 + 2e-4
-        steps = int(min(seconds / step, PASSES * max(len(self.data) / BATCH, CHUNK / 4))) // CHUNK * CHUNK
         climb, columns = Climb.begin(base.with_hidden(hidden, self.seed)), self.columns
         rng, chances = np.random.default_rng([self.seed, hidden]), columns.shares / columns.shares.sum(dtype=float)
         for first in range(0, steps, CHUNK):
@@ -226,21 +272,18 @@ class DensityTrials:
             rates = RATE * (1 - np.arange(first, first + CHUNK) / steps)
             given = climb, columns.V, columns.means, batches, rates, penalties
             climb = climbed(*given, work=BATCH * self.size * hidden, dtype="float32")
-            self.left -= CHUNK * step
+            self.left -= CHUNK * self._climb_step(hidden)
             yield
-        return climb.machine if steps else None
+        return climb.machine
 
     def _polish(self, machine: SemiRestricted, penalties: Penalties) -> Iterator[None]:
         """Maximum likelihood in the time that is left, kept where it raises the score."""
         self.doing, hidden = "maximum likelihood", len(machine.hidden)
         step = likelihood_polish.seconds_of_a_step(self.size, hidden, len(self.data))
-        reserve = self._score_seconds(hidden, JUDGED) + 4 * self._score_seconds(hidden, TRIED)
+        reserve = self._score_seconds(hidden, self.final_size) + 4 * self._score_seconds(hidden, self.trial_size)
         steps = int(np.clip((self.left - reserve) / step, 0, MOST_POLISHED)) // 4 * 4
-        l1, l2 = penalties
-        halves = l1 / 2, l2 / 2  # as each pair stands twice in the pseudo-likelihood
-        for part, found in enumerate(polished(machine, self.columns, halves, steps, self.seed), 1):
-            if found is not None:
-                self._try(found, halves, f"maximum likelihood, {part} of 4")
+        for part, found in enumerate(polished(machine, self.columns, penalties.halved, steps, self.seed), 1):
+            self._try(found, penalties.halved, f"maximum likelihood, {part} of 4")
             yield
 
     # ---- other families --------------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from plefka.learning.penalty_path import Columns
-from plefka.learning.semi_restricted import Climb, SemiRestricted, moved
+from plefka.learning.penalty_path import CompleteRows
+from plefka.learning.semi_restricted import Climb, Penalties, SemiRestricted, moved
 from plefka.networks.activations import numpy_sigmoid
 
 CHAINS, ROWS = 1000, 4096  # of a step: chains, and rows whose hidden units are averaged
@@ -27,12 +27,12 @@ def seconds_of_a_step(columns: int, hidden: int, rows: int) -> float:
 
 
 def polished(
-    machine: SemiRestricted, columns: Columns, penalties: tuple[float, float], steps: int, seed: int, parts: int = 4
+    machine: SemiRestricted, columns: CompleteRows, penalties: Penalties, steps: int, seed: int, parts: int = 4
 ) -> Iterator[SemiRestricted]:
     """The averaged machine after every part of the steps; all parameters are around the means of the columns."""
     rng = np.random.default_rng([seed, 1])
     z, w = columns.V - columns.means, columns.shares
-    free = AllStates(columns) if len(columns.means) <= MOST_COLUMNS else Chains(columns, rng)
+    free = AllStates(columns) if len(columns.means) <= MOST_COLUMNS else FreeChains(columns, rng)
     climb, average = Climb.begin(machine), machine
     pairs = (z.T * w) @ z
     for step in range(1, steps + 1):
@@ -61,7 +61,7 @@ def averages(machine: SemiRestricted, z: np.ndarray, w: np.ndarray, pairs: Any =
 class AllStates:
     """The machine's averages by the sum over its states."""
 
-    def __init__(self, columns: Columns):
+    def __init__(self, columns: CompleteRows):
         n = len(columns.means)
         self.z = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(np.float32) - columns.means
 
@@ -71,10 +71,10 @@ class AllStates:
         return averages(machine, self.z, w / w.sum())
 
 
-class Chains:
+class FreeChains:
     """The machine's averages by chains that go on from step to step; they begin at rows."""
 
-    def __init__(self, columns: Columns, rng: np.random.Generator):
+    def __init__(self, columns: CompleteRows, rng: np.random.Generator):
         self.rng, self.means = rng, columns.means
         begin = rng.choice(len(columns.V), CHAINS, p=columns.shares / columns.shares.sum(dtype=float))
         self.V = columns.V[begin].T.copy()  # (columns, chains)

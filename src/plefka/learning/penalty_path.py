@@ -1,7 +1,8 @@
 """The couplings between all pairs of columns by pseudo-likelihood, along a path from strong to weak penalties.
 
 Each point is a maximum of sum_i ln P(v_i | others) per row - l1 sum |w| - l2 sum w^2 / 2, reached by accelerated
-proximal steps (FISTA) from the point before, so that a coupling that does not pay is exactly 0.
+proximal steps (FISTA) from the point before, so that a coupling that does not pay is exactly 0. A second path of l1
+spares the couplings that the first one found strong (the adaptive lasso of Zou, 2006): l1 / (1 + |w|).
 """
 
 from collections.abc import Iterator
@@ -9,13 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plefka.learning.semi_restricted import SemiRestricted
+from plefka.learning.semi_restricted import Penalties, SemiRestricted
 from plefka.networks.activations import numpy_sigmoid
 
 ENOUGH = 2e-5  # the largest change of a coupling in a step, over the largest coupling
 
 
-class Columns(NamedTuple):
+class CompleteRows(NamedTuple):
     """Distinct complete rows with their shares, and the means of the columns."""
 
     V: np.ndarray  # float32
@@ -23,7 +24,7 @@ class Columns(NamedTuple):
     means: np.ndarray
 
     @classmethod
-    def of(cls, values: np.ndarray, counts: np.ndarray) -> "Columns":
+    def of(cls, values: np.ndarray, counts: np.ndarray) -> "CompleteRows":
         V, shares = values.astype(np.float32), (counts / counts.sum()).astype(np.float32)
         return cls(V, shares, (shares @ V).astype(np.float32))
 
@@ -36,26 +37,27 @@ class Columns(NamedTuple):
 
 
 def penalty_path(
-    columns: Columns, start: SemiRestricted, penalties: list[tuple[float, float]], most_steps: int
+    columns: CompleteRows, start: SemiRestricted, penalties: list[Penalties], most_steps: int
 ) -> Iterator[SemiRestricted]:
-    """The machine for each (l1, l2), around the means of the columns, one after another."""
+    """The machine for each of the penalties, around the means of the columns, one after another."""
     z = columns.V - columns.means
     steepest = np.linalg.eigvalsh((z.T * columns.shares) @ z)[-1] / 2  # of the gradient of a row, at most
-    for l1, l2 in penalties:
-        start = _maximum(columns, z, start, (l1, l2), 1 / (max(steepest, 0.25) + l2), most_steps)
+    for each in penalties:
+        start = _maximum(columns, z, start, each, 1 / (max(steepest, 0.25) + each.l2), most_steps)
         yield start
 
 
 def _maximum(
-    columns: Columns, z: np.ndarray, machine: SemiRestricted, penalties: tuple[float, float], step: float, most: int
+    columns: CompleteRows, z: np.ndarray, machine: SemiRestricted, penalties: Penalties, step: float, most: int
 ) -> SemiRestricted:
-    (l1, l2), (L, b) = penalties, (machine.pairs, machine.bias)
+    (l1, l2, _), (L, b) = penalties, (machine.pairs, machine.bias)
+    threshold = np.float32(step) * np.asarray(l1, np.float32)
     ahead_L, ahead_b, t = L, b, 1.0
     for _ in range(most):
         surprise = (columns.V - numpy_sigmoid(z @ ahead_L + ahead_b)) * columns.shares[:, None]
         G = surprise.T @ z
         moved_L = ahead_L + np.float32(step) * (G + G.T - l2 * ahead_L)
-        moved_L = np.sign(moved_L) * np.maximum(np.abs(moved_L) - np.float32(step * l1), 0)
+        moved_L = np.sign(moved_L) * np.maximum(np.abs(moved_L) - threshold, 0)
         np.fill_diagonal(moved_L, 0)
         moved_b = ahead_b + np.float32(step) * surprise.sum(axis=0)
         against = np.sum((ahead_L - moved_L) * (moved_L - L)) > 0  # momentum that leads downhill begins anew
@@ -69,9 +71,14 @@ def _maximum(
     return machine._replace(pairs=L, bias=b)
 
 
-def strongest(columns: Columns) -> float:
+def strongest(columns: CompleteRows) -> float:
     """The l1 at which no pair is coupled any more: twice the largest covariance."""
     z = columns.V - columns.means
     covariance = (z.T * columns.shares) @ z
     np.fill_diagonal(covariance, 0)
     return float(2 * np.abs(covariance).max(initial=0))
+
+
+def sparing(penalties: Penalties, machine: SemiRestricted, factor: float) -> Penalties:
+    """Penalties that are weaker where a machine has strong couplings already."""
+    return penalties._replace(l1=factor * penalties.l1 / (1 + np.abs(machine.pairs)))

@@ -18,6 +18,7 @@ from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.runtime.programs import Program
 
 BATCH, BETA_1, BETA_2, TINY = 256, 0.9, 0.998, 1e-6  # rows of a step; Adam's numbers
+SPREAD = 0.6  # of the weights of new hidden units
 
 
 class SemiRestricted(NamedTuple):
@@ -46,8 +47,11 @@ class SemiRestricted(NamedTuple):
         return z @ self.bias + pairs + numpy_softplus(z @ self.weights + self.hidden).sum(axis=1)
 
     def with_hidden(self, count: int, seed: int) -> "SemiRestricted":
-        """With so many further hidden units, random and seldom on, so that they differ and are coupled weakly."""
-        W = np.random.default_rng(seed).normal(0, 0.1, (len(self.bias), count)).astype(self.bias.dtype)
+        """With so many further hidden units, random and seldom on.
+
+        Their weights are not small: near 0 is a saddle, which learning takes long to leave.
+        """
+        W = np.random.default_rng(seed).normal(0, SPREAD, (len(self.bias), count)).astype(self.bias.dtype)
         c = np.full(count, -1, W.dtype)
         bias = self.bias - numpy_sigmoid(c) @ W.T
         return SemiRestricted(self.pairs, bias, np.hstack([self.weights, W]), np.concatenate([self.hidden, c]))
@@ -79,6 +83,23 @@ def _neighbours_sums(machine: SemiRestricted, V: Any, counts: Any) -> tuple:
 neighbours_sums = Program(_neighbours_sums)
 
 
+class Penalties(NamedTuple):
+    """sum l1 |w| + sum l2 w^2 / 2 over pairs, and hidden w^2 / 2 over the weights of hidden units, all per row."""
+
+    l1: Any  # a number, or one for each pair
+    l2: float
+    hidden: float = 0.0
+
+    @property
+    def halved(self) -> "Penalties":
+        """For ln P itself, as each pair stands twice in the pseudo-likelihood."""
+        return Penalties(self.l1 / 2, self.l2 / 2, self.hidden / 2)
+
+    def __str__(self) -> str:
+        kind = "l1 about " if np.ndim(self.l1) else "l1="
+        return f"{kind}{np.max(self.l1):.2g}, l2={max(self.l2, self.hidden):.2g}"
+
+
 class Climb(NamedTuple):
     """Where a climb by steps of Adam is."""
 
@@ -93,15 +114,15 @@ class Climb(NamedTuple):
         return cls(machine, zeros, zeros, np.zeros((), machine.bias.dtype))
 
 
-def moved(climb: Climb, slope: SemiRestricted, rate: Any, penalties: tuple[Any, Any], xp: Any) -> Climb:
-    """A step of Adam uphill, less l1 sum |w| + l2 sum w^2 / 2. Pairs that are not coupled stay so.
+def moved(climb: Climb, slope: SemiRestricted, rate: Any, penalties: Penalties, xp: Any) -> Climb:
+    """A step of Adam uphill, less penalties. Pairs that are not coupled stay so.
 
     With l1, a coupling that would change its sign becomes 0.
     """
-    l1, l2 = penalties
+    l1, l2, hidden = penalties
     old, steps = climb.machine, climb.steps + 1
     there = old.pairs != 0
-    pull = (l2 * old.pairs + l1 * xp.sign(old.pairs), 0.0, l2 * old.weights, 0.0)
+    pull = (l2 * old.pairs + l1 * xp.sign(old.pairs), 0.0, hidden * old.weights, 0.0)
     slope = SemiRestricted(*(g - p for g, p in zip(slope, pull, strict=True)))
     slope = slope._replace(pairs=slope.pairs * there)
     first = [m + (1 - BETA_1) * (g - m) for m, g in zip(climb.first, slope, strict=True)]
