@@ -9,7 +9,7 @@ import pytest
 
 import plefka as pf
 from plefka.inference.library import parse_method
-from plefka.learning.gradient_step import StepSettings, solve_rows
+from plefka.learning.gradient_step import Batch, StepSettings, solve_rows
 from plefka.learning.of_beliefs import settings as settings_of
 from plefka.learning.parameters import parametrisation
 from plefka.learning.patterns import as_patterns
@@ -41,6 +41,10 @@ def careful(network: pf.BeliefNetwork, method: str) -> StepSettings:
     return replace(settings, policy=Monotone(), max_steps=300)
 
 
+def batch_of(rows) -> Batch:
+    return Batch(jnp.asarray(rows), np.ones(len(rows)), 1.0, jnp.zeros((1, *rows.shape)))
+
+
 @pytest.mark.parametrize(
     ("activation", "method"),
     quick_where(QUICK, [(f, m) for f, methods in APPLY.items() for m in methods]),
@@ -53,7 +57,7 @@ def test_the_gradient_of_a_step_is_the_slope_of_the_estimate(activation, method)
     with precision("float64"):
 
         def total(parameters):
-            return -solve_rows(settings, parameters, jnp.asarray(rows), jnp.zeros((1, *rows.shape)))[0].sum()
+            return -solve_rows(settings, parameters, batch_of(rows))[0].sum()
 
         estimate_and_gradient = jax.jit(jax.value_and_grad(total))
 
@@ -74,8 +78,6 @@ def test_the_estimate_of_a_step_is_what_infer_reports(method):
     settings = careful(network, method)
     rows = as_patterns(network, ROWS).rows()
     with precision("float64"):
-        G = jax.jit(lambda p: solve_rows(settings, p, jnp.asarray(rows), jnp.zeros((1, *rows.shape)))[0])(
-            network.parameters
-        )
+        G = jax.jit(lambda p: solve_rows(settings, p, batch_of(rows))[0])(network.parameters)
         G = np.asarray(G)
     np.testing.assert_allclose(-G, pf.infer(network, rows, f"{method}[tol=1e-12]").log_likelihood, rtol=1e-10)

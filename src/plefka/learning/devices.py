@@ -49,7 +49,7 @@ class Devices:
         """The batch of `size` rows of which this process has its share, on the devices."""
         if self.mesh is None:
             return batch
-        whole = size, size, None, size, self.count
+        whole = size, size, None, size, None if batch.noise is None else size, self.count
         own = batch._replace(stop=np.full(len(self.own), float(stop)))
         return Batch(*map(self._array, own, batch_specs(stacked=stacked), whole))
 

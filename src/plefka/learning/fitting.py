@@ -143,6 +143,7 @@ def fit(
         given = (network, validation, validation_weights, "validation")
         held_out = None if validation is None else as_patterns(*given, id_columns=id_columns)
         size: int = batch_size or kind.batch_size(data, chosen)
+        data = kind.spread(data, chosen, size)
         if len(data) > size and seed is None:
             raise InvalidInput(
                 f"{len(data):,} rows in batches of {size} are shuffled by a seed; add one, as in "

@@ -13,8 +13,9 @@ import jax.numpy as jnp
 from jax.sharding import Mesh, PartitionSpec
 
 from plefka.learning.parameters import Parametrisation
+from plefka.learning.weighted_states import log_mean_weight
 from plefka.mean_field.minimisation import Minimum, better
-from plefka.methods.posterior import CONVERGED, DIVERGED, OUT_OF_STEPS, RUNNING
+from plefka.methods.posterior import CONVERGED, DIVERGED, IMPOSSIBLE, OUT_OF_STEPS, RUNNING
 from plefka.networks.activations import Activation
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence
@@ -44,6 +45,8 @@ class StepSettings(eqx.Module):
     policy: Policy = eqx.field(static=True)
     stacked: bool = eqx.field(static=True)
     in_single: bool = eqx.field(static=True, default=False)  # whether means are searched in single precision
+    drawn: Any = None  # of learning by weighted states: the units whose states are drawn
+    draws_in_single: bool = eqx.field(static=True, default=False)  # whether these are weighted in single precision
 
 
 class TrainingState(NamedTuple):
@@ -60,6 +63,7 @@ class Batch(NamedTuple):
     counts: Any
     average: Any  # the counts of an average batch of the epoch, added up
     theta: Any  # (starts, rows, units that are searched), of a stack with a leading axis
+    noise: Any = None  # of learning by weighted states: uniform numbers, (rows, draws, units that are drawn)
     stop: Any = None  # of several devices, each: 1 where its process was asked to stop
 
 
@@ -73,36 +77,54 @@ class Outcome(NamedTuple):
     stop: Any = None  # of several devices: how many were asked to stop
 
 
-def solve_rows(settings: StepSettings, parameters: Any, rows: Any, theta: Any) -> tuple[Any, Any, Any]:
+def solve_rows(settings: StepSettings, parameters: Any, batch: Batch) -> tuple[Any, Any, Any]:
     """The free energy of every row as a function of the parameters at fixed means, the status, and the new theta.
 
-    `theta` is (starts, rows, units that are searched); those behind them every row observes. Of several starts the
-    lowest free energy that converged wins.
+    `batch.theta` is (starts, rows, units that are searched); those behind them every row observes. Of several starts
+    the lowest free energy that converged wins. With noise it is minus the logarithm of the mean weight of states that
+    are drawn from the means, whether these have converged or not.
     """
+    question, constant = question_of(settings, parameters, batch.rows, batch.theta.shape[-1])
+    searched = jax.lax.stop_gradient((question, batch.theta))
+    found = _lowest(settings, *(single(searched) if settings.in_single else searched))
+    theta = found.theta.astype(batch.theta.dtype)
+    if settings.drawn is None:
+        G, status = _at_means(settings, question, found._replace(theta=theta))
+    else:
+        means = jax.lax.stop_gradient(question).means(jnp.where(jnp.isfinite(theta), theta, 0.0))
+        G = -log_mean_weight(question, means, settings.drawn, batch.noise, in_single=settings.draws_in_single).value
+        status = jnp.where(jnp.isfinite(G), CONVERGED, IMPOSSIBLE)
+    return G - constant, status, theta.T
+
+
+def question_of(settings: StepSettings, parameters: Any, rows: Any, num_searched: int) -> tuple[Question, Any]:
+    """What rows ask of the network with these parameters, and what is to be added to ln P."""
     weights, bias = parameters
     network = BeliefNetwork(settings.storage.with_parameters(weights), bias, settings.activation)
     reduction = reduce_traced(network, Evidence(rows), prune=True)
-    question, constant = replace(reduction.question, num_searched=theta.shape[-1]), reduction.constant
-    searched = jax.lax.stop_gradient((question, theta))
-    found = _lowest(settings, *(_single(searched) if settings.in_single else searched))
+    return replace(reduction.question, num_searched=num_searched), reduction.constant
+
+
+def _at_means(settings: StepSettings, question: Question, found: Minimum) -> tuple[Any, Any]:
+    """The free energy at means that are held, and the status."""
     functional = settings.functional
     question = _opened(settings, question)
     frozen = jax.lax.stop_gradient(question)
     falling = (found.status == OUT_OF_STEPS) & (found.G < LOWEST)  # to what no probability allows, as steps ran out
-    theta, status = found.theta.astype(theta.dtype), jnp.where(falling, DIVERGED, found.status)
-    u = predict_traced(frozen, question.means(theta), functional.chance)  # barren units too, for weights of 0
+    status = jnp.where(falling, DIVERGED, found.status)
+    u = predict_traced(frozen, question.means(found.theta), functional.chance)  # barren units too, for weights of 0
     u = jnp.where(usable(status), u, 0.0)  # 0 times a slope that is no number would be no number
-    G = functional.energy(question, u) + jnp.where(question.free, negative_entropy(u), 0.0).sum(0) - constant
-    return G, status, theta.T
+    G = functional.energy(question, u) + jnp.where(question.free, negative_entropy(u), 0.0).sum(0)
+    return G, status
 
 
-def _single(numbers: Any) -> Any:
+def single(numbers: Any) -> Any:
     """In single precision."""
 
-    def single(z: Any) -> Any:
+    def as_single(z: Any) -> Any:
         return jnp.asarray(z, jnp.float32) if jnp.issubdtype(jnp.result_type(z), jnp.floating) else z
 
-    return jax.tree.map(single, numbers)
+    return jax.tree.map(as_single, numbers)
 
 
 def _opened(settings: StepSettings, question: Question) -> Question:
@@ -148,7 +170,7 @@ def _objective(free: Any, settings: StepSettings, start: Any, batch: Batch, shar
     Of a batch that is shared by several devices, the objectives of all `shares` add up to that of the batch.
     """
     parameters = settings.rules.parameters(free, start)
-    G, status, theta = solve_rows(settings, parameters, batch.rows, batch.theta)
+    G, status, theta = solve_rows(settings, parameters, batch)
     counted = jnp.where(usable(status), batch.counts, 0.0)
     total = jnp.where(counted > 0, G, 0.0) @ counted
     penalty = settings.rules.penalty(parameters, settings.l1, settings.l2)
@@ -189,7 +211,7 @@ def _step(
 def batch_specs(*, stacked: bool) -> Batch:
     """How a batch lies on several devices: each has some of its rows."""
     rows, nothing = PartitionSpec(DEVICES), PartitionSpec()
-    return Batch(rows, rows, nothing, PartitionSpec(*(None,) * (1 + stacked), DEVICES), rows)
+    return Batch(rows, rows, nothing, PartitionSpec(*(None,) * (1 + stacked), DEVICES), rows, rows)
 
 
 def _of_all_devices(gradient: Any, own: Outcome, keep: bool) -> tuple[Any, Outcome]:

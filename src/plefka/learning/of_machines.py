@@ -59,6 +59,11 @@ def batch_size(data: Data, method: Method) -> int:
     return len(data) if once else BATCH_SIZE
 
 
+def spread(data: Data, method: Method, size: int) -> Data:
+    """The rows as batches have them."""
+    return data
+
+
 def optimizer(data: Data, method: Method) -> Any:
     """What moves the parameters unless given."""
     return optimizers_of(method, is_complete=complete(data))()

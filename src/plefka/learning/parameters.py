@@ -168,7 +168,8 @@ def _shared(free: Any, groups: Any, moves: Any, count: int) -> Any:
     return jax.tree.map(lambda x, g: jnp.where(g > 0, means[g], x), free, groups)
 
 
-def _optax() -> Any:
+def optax_or_error() -> Any:
+    """The library, or what to install."""
     try:
         import optax
     except ImportError as error:
@@ -182,7 +183,7 @@ def adam(step_size: float = STEP_SIZE) -> Any:
 
     One and the same for a step size, as a program is compiled for each optimiser.
     """
-    return _optax().adam(step_size)
+    return optax_or_error().adam(step_size)
 
 
 @lru_cache
@@ -195,18 +196,18 @@ def swept_adam(step_size: float) -> Any:
         sizes = {"learning_rate": np.full_like(state.hyperparams["learning_rate"], step_size)}
         return state._replace(hyperparams=sizes)
 
-    return _optax().GradientTransformation(init, any_size.update)
+    return optax_or_error().GradientTransformation(init, any_size.update)
 
 
 @lru_cache
 def _adam_of_any_size() -> Any:
-    return _optax().inject_hyperparams(_optax().adam)(learning_rate=STEP_SIZE)
+    return optax_or_error().inject_hyperparams(optax_or_error().adam)(learning_rate=STEP_SIZE)
 
 
 @lru_cache
 def slowing_adam(step_size: float = STEP_SIZE) -> Any:
     """Adam with steps that fall as 1 / (1 + t / 200): random gradients do not settle with steps of one size."""
-    return _optax().adam(lambda count: step_size / (1 + count / HALVED_AFTER))
+    return optax_or_error().adam(lambda count: step_size / (1 + count / HALVED_AFTER))
 
 
 @lru_cache
@@ -216,4 +217,4 @@ def slowing_descent(step_size: float = DESCENT) -> Any:
     Averages of units lie between 0 and 1, so that one size of steps does for most. On digits they lead further than
     Adam, which takes the noise of a small gradient for its size.
     """
-    return _optax().sgd(lambda count: step_size / (1 + count / DESCENT_HALVED_AFTER))
+    return optax_or_error().sgd(lambda count: step_size / (1 + count / DESCENT_HALVED_AFTER))

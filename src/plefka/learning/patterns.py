@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from plefka.tables.dataset import MISSING
 from plefka.tables.table import NumberTable, is_table, read_table, units_of
 
 PATTERN_ROWS_AT_ONCE = 2**16  # rows that are read at once
+HEAVY = 2  # times the average weight, from which on a row is in several batches
 
 
 class Piece(NamedTuple):
@@ -222,6 +223,19 @@ def batches(
         order = np.random.default_rng([seed or 0, epoch]).permutation(len(patterns))
     parts = (order[first : first + size] for first in range(0, len(order), size))
     return [(filled_up(part, filled), np.r_[patterns.counts[part], np.zeros(filled - len(part))]) for part in parts]
+
+
+def spread(data: Data, size: int) -> Data:
+    """Rows that weigh much more than most, several times with a part of their weight: no batch is theirs alone.
+
+    At most half as many rows again; rows of a single batch, or in files, stay as they are.
+    """
+    if not isinstance(data, Patterns) or len(data) <= size:
+        return data
+    copies = np.ceil(data.counts / (HEAVY * data.counts.mean())).astype(int)
+    first = np.cumsum(copies) - copies
+    counts = np.repeat(data.counts / copies, copies)
+    return replace(data, values=np.repeat(data.values, copies, axis=0), counts=counts, which=first[data.which])
 
 
 def complete(data: Data) -> bool:

@@ -1,8 +1,9 @@
-"""What a Boltzmann machine is learned by, as data: `fit` knows what to do."""
+"""What networks are learned by, and nothing else, as data: `fit` knows what to do."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from plefka.errors import InvalidMethod
 from plefka.methods.method import Method, at_least, does_not_apply, optional_seed
 from plefka.methods.registry import library_method
 
@@ -12,10 +13,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ForLearning(Method):
-    """What a Boltzmann machine is learned by, and no posterior can be computed by."""
+    """What a network is learned by, and no posterior can be computed by."""
 
     def check(self, network: "Network") -> None:
-        raise does_not_apply(self, "it is for learning a Boltzmann machine, in pf.fit", "gibbs[seed=0] or bethe")
+        raise does_not_apply(self, f"it is for learning {self.learns}, in pf.fit", "gibbs[seed=0] or bethe")
+
+    @property
+    def learns(self) -> str:
+        """What it is for, in words."""
+        return "a Boltzmann machine"
 
 
 @library_method("persistent", place=0, for_learning=True)
@@ -37,3 +43,45 @@ class Persistent(ForLearning):
 @dataclass(frozen=True)
 class PseudoLikelihood(ForLearning):
     """Learning by the probability of each unit given all others (Besag, 1975); for rows in which nothing is hidden."""
+
+
+@library_method("recognition", place=0, for_learning=True)
+@dataclass(frozen=True)
+class Recognition(ForLearning):
+    """The proposal of `reweighted[recognition]`: a small network that maps a row to means of its hidden units.
+
+    - `units`: of its hidden layer, beside which it has weights from the row to the means.
+    """
+
+    units: int = at_least(1, 100, "units")
+
+    @property
+    def learns(self) -> str:
+        return "a belief network, as in reweighted[recognition]"
+
+
+@library_method("reweighted", place=0, for_learning=True)
+@dataclass(frozen=True)
+class Reweighted(ForLearning):
+    """Learning a belief network by weighted states (the wake phase of reweighted wake-sleep; Bornschein, Bengio 2015).
+
+    - `proposal`: whose means states of hidden units are drawn from, in front, as in `reweighted[G12]`: a scheme with a
+        free energy, or `recognition`, which all rows share; the latter unless given.
+    - `draws`: how many states of each row there are in a step.
+    - `seed`: where the random numbers start; that of `fit` unless given.
+    """
+
+    proposal: Method = field(default=Recognition("recognition"), metadata={"in_front": True})
+    draws: int = at_least(2, 20, "draws")
+    seed: int | None = optional_seed()
+
+    def __post_init__(self):
+        super().__post_init__()
+        if isinstance(self.proposal, ForLearning) and not isinstance(self.proposal, Recognition):
+            raise InvalidMethod(
+                f"reweighted draws from the means of a scheme such as G12, or of recognition; got {self.proposal}."
+            )
+
+    @property
+    def learns(self) -> str:
+        return "a belief network"

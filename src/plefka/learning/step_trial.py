@@ -1,0 +1,50 @@
+"""The choice of the step size: a few steps with each of several sizes, and the best of these goes on.
+
+The trial counts steps and not seconds, and all sizes see the same rows and random numbers; what it chose stands in the
+state of the optimiser, and so in checkpoints.
+"""
+
+from itertools import count, islice
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from plefka.learning.steps import BatchNumber
+
+if TYPE_CHECKING:
+    from plefka.learning.by_weighted_states import WeightedSteps
+    from plefka.learning.gradient_step import TrainingState
+
+SIZES = (0.01, 0.03, 0.1, 0.3)
+TRIED_STEPS = 40  # with each size
+FIRST_EPOCH = 2**20  # of trials, whose rows and random numbers are others than those of learning
+
+
+def with_best_step_size(steps: "WeightedSteps", state: "TrainingState") -> "TrainingState":
+    """The state with the step size that leads to the highest estimate of ln P, of a stack network by network."""
+    memory, reached = steps.keeper.memory, []
+    for size in SIZES:
+        steps.keeper.memory = jax.tree.map(np.copy, memory)  # which some steps write into
+        reached.append(_reached(steps, steps.with_step_size(state, size)))
+    steps.keeper.memory = memory
+    best = np.argmax(np.where(np.isfinite(reached), reached, -np.inf), axis=0)
+    return steps.with_step_size(state, np.asarray(SIZES)[best])
+
+
+def _reached(steps: "WeightedSteps", state: "TrainingState") -> Any:
+    """The estimate per row in the last third of the steps."""
+    run, total, counted = steps.run, 0.0, 0.0
+    epochs = (
+        (BatchNumber(FIRST_EPOCH + epoch, number), piece)
+        for epoch in count()
+        for number, piece in enumerate(
+            run.data.pieces(run.batch_size, run.seed, FIRST_EPOCH + epoch, 0, run.devices.count)
+        )
+    )
+    for step, (when, piece) in enumerate(islice(epochs, TRIED_STEPS)):
+        state, outcome = steps.step(state, piece, when)
+        if step >= TRIED_STEPS * 2 // 3:
+            total, counted = total + outcome.log_likelihood, counted + outcome.counted
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return total / counted
