@@ -1,6 +1,7 @@
 """Figure 10 in a tiny configuration."""
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from plefka.paper import claims, compute, figure_10, learn_bars, plan, step_size_sweep
 from plefka.paper.experiment_settings import Learning, spelled
 from plefka.paper.store import StoredRows, read_one
+from plefka.tables.html_page import Figure
 from tests.learning.bars import BARS
 
 SCHEMES = (("sigmoid", ("G12", "SJJ")), ("noisy_or", ("G12", "G221")))
@@ -38,11 +40,25 @@ def test_every_start_and_epoch_has_a_row(tmp_path):
 
 def test_the_whole_experiment_is_that_of_the_paper():
     """But for the starts and epochs, which are fewer, as there are step sizes; the report says so."""
-    (full,) = (each for each in plan.experiments(["learning"], plan.FULL, 0) if isinstance(each, Learning))
+    full, beyond = (each for each in plan.experiments(["learning"], plan.FULL, 0) if isinstance(each, Learning))
     assert (full.layers, full.patterns) == ((1, 8), 2000)
     schemes = ("G11", "G12", "G22", "G221")
     assert full.schemes == (("sigmoid", (*schemes, "SJJ")), ("noisy_or", schemes))
     assert len(full.step_sizes) >= 5
+    assert (beyond.layers, beyond.patterns, beyond.starts, beyond.seed) == (full.layers, full.patterns, full.starts, 0)
+    assert {method for _, methods in beyond.schemes for method in methods} >= {"reweighted"}
+
+
+def test_what_the_paper_does_not_have_is_drawn_beside_its_schemes(tmp_path):
+    sizes = {0.05: (-6.0, -6.0)}
+    rows = rows_of({"G12": sizes, "SJJ": sizes}, starts=2)
+    beyond = replace(figure_10.settings_beyond(2, 2, 0), layers=(3,), patterns=40, schemes=figure_10.BEYOND[:1])
+    compute.complete(beyond, tmp_path)
+    parts = figure_10.render({"learning": rows, "learning_beyond": read_one(tmp_path, beyond)}).parts
+    assert any("Beyond the paper" in getattr(part, "words", "") for part in parts)
+    (figure,) = (part for part in parts if isinstance(part, Figure))
+    assert "reweighted from" in figure.panels[1].alternative
+    assert "reweighted" not in figure.panels[0].alternative
 
 
 # ---- what is said of it ----------------------------------------------------------------------------------------------

@@ -39,8 +39,8 @@ def check(network: "BeliefNetwork", method: Reweighted) -> None:
         by_free_energy.check(network, method.proposal)
     elif not isinstance(method.proposal, Recognition):
         raise MethodDoesNotApply(
-            f"reweighted draws from the means of a scheme with a free energy, or of recognition; got {method.proposal}. "
-            "Use reweighted[G12] instead."
+            f"reweighted draws from the means of a scheme with a free energy, or of recognition; got "
+            f"{method.proposal}. Use reweighted[G12] instead."
         )
 
 
@@ -85,9 +85,10 @@ class WeightedSteps(FreeEnergySteps):
     def __init__(self, run: "LearningRun"):
         super().__init__(run)
         method = run.method
-        self.seed = run.seed if method.seed is None else method.seed
-        if self.seed is None:
+        seed = run.seed if method.seed is None else method.seed
+        if seed is None:
             raise InvalidInput("the states that are drawn are random; pass a seed, as in fit(..., seed=0).")
+        self.seed: int = seed
         self.recognises = isinstance(method.proposal, Recognition)
         if self.recognises:
             self.keeper = Recogniser(run.data, run.settings.drawn, method.proposal.units, self.seed, self.stack)

@@ -14,13 +14,24 @@ PARTS: dict[str, tuple[str, ...]] = {  # of the paper, and the experiments that 
     "table1": ("table1",),
     "table2": ("table2",),
     "figures": ("table1", "table2"),
-    "learning": ("learning",),
+    "learning": ("learning", "learning_beyond"),
     "misprints": ("misprints",),
     "variants": ("variants",),
     "policies": ("policies", "sequential"),
     "radius": ("radius", "truncated"),
     "methods": ("methods",),  # beyond the paper, and so no part of all
-    "all": ("table1", "table2", "misprints", "variants", "policies", "sequential", "learning", "radius", "truncated"),
+    "all": (
+        "table1",
+        "table2",
+        "misprints",
+        "variants",
+        "policies",
+        "sequential",
+        "learning",
+        "learning_beyond",
+        "radius",
+        "truncated",
+    ),  # fmt: skip
 }
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,10 +40,13 @@ def learn(learning: Learning, scheme: LearnedScheme, checkpoint: Path, advance: 
     """A row for each start and epoch: the method's estimate and the exact ln P, both per pattern."""
     rows = bars(learning.seed, learning.patterns)
     start = pf.ensembles.to_learn(learning.layers, rows, learning.seed, scheme.activation, count=learning.starts)
-    method = replace(cast(MeanField, pf.parse_method(scheme.method)), max_steps=learning.max_steps)
+    method = pf.parse_method(scheme.method)
+    own: dict[str, Any] = {"seed": learning.seed}  # of what the paper does not have: steps and batches by default
+    if isinstance(method, MeanField):
+        method, own = replace(method, max_steps=learning.max_steps), {"optimizer": swept_adam(scheme.step_size)}
 
     fitted = pf.fit(
-        start, rows, method, epochs=learning.epochs, optimizer=swept_adam(scheme.step_size), checkpoint=checkpoint,
+        start, rows, method, epochs=learning.epochs, **own, checkpoint=checkpoint,
         callback=lambda _: advance(), verbose=False,
     )  # fmt: skip
     if fitted.stopped is pf.Stopped.INTERRUPTED:

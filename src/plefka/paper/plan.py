@@ -60,6 +60,7 @@ def experiments(parts: Iterable[str], size: Size, seed: int) -> list[Experiment]
             for name, (columns, count, steps) in columns_of.items()
         },
         "learning": figure_10.settings(size.step_sizes, size.starts, size.epochs, seed),
+        "learning_beyond": figure_10.settings_beyond(size.starts, size.epochs, seed),
         "radius": Radii("radius", radius.GROUPS, size.series, size.scaled_series, radius.ORDER, seed),
         "truncated": TruncatedRadii(  # whose degrees are those of the paper's schemes, on the same networks
             "truncated", radius.GROUPS, -(-size.series // 2), -(-size.scaled_series // 4), radius.ORDER, seed
