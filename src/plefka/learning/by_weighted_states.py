@@ -138,8 +138,8 @@ class WeightedSteps(FreeEnergySteps):
 
     @property
     def accuracy(self) -> Accuracy:
-        """A lower bound but for chance, which the sentence for bounds does not allow for."""
-        return Accuracy.EXACT if complete(self.run.data) else Accuracy.ESTIMATE
+        """A lower bound on average over draws; that the mean of many rows exceeds ln P takes more than chance."""
+        return Accuracy.EXACT if complete(self.run.data) else Accuracy.LOWER_BOUND
 
 
 steps = WeightedSteps
