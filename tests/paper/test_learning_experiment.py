@@ -54,6 +54,8 @@ def test_what_the_paper_does_not_have_is_drawn_beside_its_schemes(tmp_path):
     rows = rows_of({"G12": sizes, "SJJ": sizes}, starts=2)
     beyond = replace(figure_10.settings_beyond(2, 2, 0), layers=(3,), patterns=40, schemes=figure_10.BEYOND[:1])
     compute.complete(beyond, tmp_path)
+    (run,) = step_size_sweep.runs(read_one(tmp_path, beyond), "sigmoid")["reweighted"]
+    assert np.all(run.exact[0] != run.exact[1])  # it goes on after the first epoch
     parts = figure_10.render({"learning": rows, "learning_beyond": read_one(tmp_path, beyond)}).parts
     assert any("Beyond the paper" in getattr(part, "words", "") for part in parts)
     (figure,) = (part for part in parts if isinstance(part, Figure))

@@ -138,7 +138,7 @@ class WeightedSteps(FreeEnergySteps):
 
     @property
     def accuracy(self) -> Accuracy:
-        """A lower bound but for chance, which the sentence for bounds does not allow for."""
+        """A lower bound on average over draws, and so an estimate."""
         return Accuracy.EXACT if complete(self.run.data) else Accuracy.ESTIMATE
 
 

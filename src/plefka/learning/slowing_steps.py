@@ -11,6 +11,7 @@ from plefka.learning.parameters import optax_or_error
 SIZE = "learning_rate"  # optax calls it so
 MIDDLE = 0.03  # unless a trial chooses
 SHORTER_AFTER = 200  # steps
+FULL_AFTER = 40  # steps, which are short while states are drawn from means that say nothing yet
 
 
 @lru_cache
@@ -23,7 +24,7 @@ def _slowing(learning_rate: Any) -> Any:
     optax = optax_or_error()
     return optax.chain(
         optax.scale_by_adam(),
-        optax.scale_by_schedule(lambda t: -1 / jnp.sqrt(1 + t / SHORTER_AFTER)),
+        optax.scale_by_schedule(lambda t: -jnp.minimum(1, (1 + t) / FULL_AFTER) / jnp.sqrt(1 + t / SHORTER_AFTER)),
         optax.scale(learning_rate),
     )
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from plefka.learning.gradient_step import TrainingState
 
 SIZES = (0.01, 0.03, 0.1, 0.3)
-TRIED_STEPS = 40  # with each size
+TRIED_STEPS = 80  # with each size
 FIRST_EPOCH = 2**20  # of trials, whose rows and random numbers are others than those of learning
 
 

@@ -31,7 +31,7 @@ PARTS: dict[str, tuple[str, ...]] = {  # of the paper, and the experiments that 
         "learning_beyond",
         "radius",
         "truncated",
-    ),  # fmt: skip
+    ),
 }
 
 

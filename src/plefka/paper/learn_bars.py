@@ -45,9 +45,12 @@ def learn(learning: Learning, scheme: LearnedScheme, checkpoint: Path, advance: 
     if isinstance(method, MeanField):
         method, own = replace(method, max_steps=learning.max_steps), {"optimizer": swept_adam(scheme.step_size)}
 
+    def show(_entry: dict) -> None:
+        advance()  # whose result must not stop the run
+
     fitted = pf.fit(
         start, rows, method, epochs=learning.epochs, **own, checkpoint=checkpoint,
-        callback=lambda _: advance(), verbose=False,
+        callback=show, verbose=False,
     )  # fmt: skip
     if fitted.stopped is pf.Stopped.INTERRUPTED:
         raise KeyboardInterrupt  # what was learned is in the checkpoint
