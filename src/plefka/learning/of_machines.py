@@ -75,11 +75,6 @@ def spread(data: Data, method: Method, size: int) -> Data:
     return data
 
 
-def spread(data: Data, method: Method, size: int) -> Data:
-    """The rows as batches have them."""
-    return data
-
-
 def optimizer(data: Data, method: Method) -> Any:
     """What moves the parameters unless given."""
     return optimizers_of(method, is_complete=complete(data))()
