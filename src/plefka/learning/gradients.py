@@ -182,7 +182,7 @@ class ByNeighbours(Gradients):
 
 
 def default_method(machine: "BoltzmannMachine", data: Any, steps: int) -> Method:
-    """Exact where so many steps by sums over states are quick; else by neighbours where nothing is hidden, or chains."""
+    """Exact where so many steps by sums over states are quick; else by neighbours, or chains where units are hidden."""
     if leaves_independent(machine, data):
         # with a weight of 1 for every coupling: a sum leaves out those of 0, and would look cheaper than it becomes
         ones = below_diagonal(machine.storage.map_weights(lambda w: np.ones(np.shape(w))))
