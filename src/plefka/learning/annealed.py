@@ -1,21 +1,29 @@
-"""ln Z of a Boltzmann machine, with rows clamped, by annealed importance sampling; exact where nothing is left."""
+"""ln Z of a Boltzmann machine, with rows clamped, by annealed importance sampling; exact where nothing is left.
+
+Few runs that find a region of high probability carry the estimate, and it is too low where none of them has: ln P is
+then too high. More temperatures find more, and their number follows from how many runs carry the estimate.
+"""
 
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
+from plefka.exact.cost import WORK_PER_SECOND
 from plefka.exact.state_sum import MachineStateSum
 from plefka.inference.library import parse_method
 from plefka.learning.patterns import Patterns, leaves_independent
 from plefka.networks.evidence import Evidence
 from plefka.reduction.reduce import reduce
 from plefka.sampling.coupling_chains import PairSampler
+from plefka.sampling.free_states import FreeStates, colours_of
 from plefka.sampling.importance import averaged
 
 if TYPE_CHECKING:
     from plefka.networks.boltzmann import BoltzmannMachine
 
-RUNS, TEMPERATURES = 100, 200  # of the annealing of a score
+RUNS, TEMPERATURES = 100, 500  # of the annealing of a score
+CARRIED, STEPPED, MORE = 0.5, 4, 4  # the share of runs that should carry it, or else so many times the temperatures
 MOST_SCORED_ROWS, MOST_SAMPLED = 1024, 64  # rows whose ln P is estimated, where their own ln Z is exact, and elsewhere
 EXACT_SECONDS = 0.05  # seconds of a sum over states that is done instead
 ANNEALED_NUMBERS = 2**22  # of states at once
@@ -35,9 +43,16 @@ class LogPartitions(NamedTuple):
 
 def log_partitions(
     machine: "BoltzmannMachine", rows: np.ndarray, seed: tuple[int, ...], runs: int, temperatures: int,
-    *, seconds: float = EXACT_SECONDS,
+    *, seconds: float = EXACT_SECONDS, on: np.ndarray | None = None, most: int = 1,
 ) -> LogPartitions:  # fmt: skip
-    """Of rows (rows, units) of 0, 1 and nan. `seconds`: how long an exact sum over states may take."""
+    """Of rows (rows, units) of 0, 1 and nan. `seconds`: how long an exact sum over states may take.
+
+    Of a single row that observes nothing, `on` says how often units are on in the data, nan where they are hidden:
+    annealing starts there. Where few runs carry its estimate, there are up to `most` times as many temperatures.
+    """
+    if len(rows) == 1 and np.isnan(rows).all():
+        exact = exact_sums(machine, rows, seconds)
+        return exact or _of_free_machine(machine, seed, runs, temperatures, on, most)
     step = max(1, ANNEALED_NUMBERS // (machine.size * runs))
     parts = [
         _of_some(machine, rows[first : first + step], (*seed, first), runs, temperatures, seconds)
@@ -72,8 +87,43 @@ def _of_some(
     return LogPartitions(part.constant + value, error, effective)
 
 
+# ---- the free machine ------------------------------------------------------------------------------------------------
+
+
+def _of_free_machine(
+    machine: "BoltzmannMachine", seed: tuple[int, ...], runs: int, temperatures: int, on: np.ndarray | None, most: int
+) -> LogPartitions:
+    machine = machine.converted()
+    chains, times = _laid_out(machine, on), 1
+    alone = machine.bias + machine.storage.product(np.full((machine.size, 1), 0.5))[:, 0]
+    if on is not None:
+        alone = np.where(np.isnan(on), alone, np.log(on) - np.log1p(-on))
+    while True:
+        betas, rng = np.linspace(0, 1, temperatures * times + 1), np.random.default_rng([*seed, times])
+        found = LogPartitions(*averaged(chains.annealed(alone, runs, betas, rng)[None]))
+        if found.effective[0] >= CARRIED * runs or times * STEPPED > most:
+            return found
+        times *= STEPPED
+
+
+def _laid_out(machine: "BoltzmannMachine", on: np.ndarray | None) -> FreeStates:
+    """A machine of units 0 and 1, of which those that are hidden are summed out if no two of them are coupled."""
+    L = sp.csr_array(machine.storage.to_sparse())
+    hidden = np.arange(machine.size)[machine.visible.stop :] if on is None else np.flatnonzero(np.isnan(on))
+    return FreeStates(machine, colours_of(sp.csr_array(L + L.T), hidden))
+
+
+def exact_seconds(machine: "BoltzmannMachine") -> float:
+    """What the sum over the states of the free machine takes, about."""
+    (part,) = reduce(machine, Evidence(np.full((1, machine.size), np.nan), batched=True)).parts
+    return MachineStateSum(part.question).enumeration_seconds
+
+
+# ---- scores ----------------------------------------------------------------------------------------------------------
+
+
 class AnnealedScore(NamedTuple):
-    """ln P per row, and its error by ln Z of the free machine."""
+    """ln P per row, and its error."""
 
     value: float
     error: float
@@ -82,23 +132,38 @@ class AnnealedScore(NamedTuple):
 def annealed_score(machine: "BoltzmannMachine", data: Patterns, seed: int) -> AnnealedScore:
     """ln P per row of data, or of some of its rows, each as often as it is there."""
     some = data.thinned(MOST_SCORED_ROWS if leaves_independent(machine, data) else MOST_SAMPLED)
-    return annealed_score_of_rows(machine, some.rows(), some.counts, seed)
+    return annealed_score_of_rows(machine, some.rows(), some.counts, seed, frequencies(data))
 
 
-def annealed_work(machine: "BoltzmannMachine", data: Patterns) -> int:
+def annealed_work(machine: "BoltzmannMachine", data: Patterns) -> float:
     """The multiply-adds of `annealed_score`, about."""
-    rows = min(len(data), MOST_SCORED_ROWS)
-    clamped = 0 if leaves_independent(machine, data) else min(rows, MOST_SAMPLED) * (RUNS // 4) * TEMPERATURES
-    return (RUNS * TEMPERATURES + clamped + rows) * max(machine.num_edges, 1)
+    rows, columns = min(len(data), MOST_SCORED_ROWS), float(RUNS)
+    if not leaves_independent(machine, data):
+        columns += min(rows, MOST_SAMPLED) * RUNS / 8
+    seconds = _laid_out(machine.converted(), None).seconds * columns * TEMPERATURES
+    return seconds * WORK_PER_SECOND + rows * machine.num_edges
 
 
 def annealed_score_of_rows(
-    machine: "BoltzmannMachine", rows: np.ndarray, counts: np.ndarray, seed: int
-) -> AnnealedScore:
-    """ln P per row of rows (rows, units) of 0, 1 and nan."""
-    free = log_partitions(machine, np.full((1, machine.size), np.nan), (seed, 0), RUNS, TEMPERATURES)
-    clamped = log_partitions(machine, rows, (seed, 1), RUNS // 4, TEMPERATURES)
-    return AnnealedScore(float(clamped.value @ counts / counts.sum() - free.value[0]), float(free.error[0]))
+    machine: "BoltzmannMachine", rows: np.ndarray, counts: np.ndarray, seed: int,
+    on: np.ndarray | None = None,
+) -> AnnealedScore:  # fmt: skip
+    """ln P per row of rows (rows, units) of 0, 1 and nan; `on` as in `log_partitions`."""
+    nothing = np.full((1, machine.size), np.nan)
+    free = log_partitions(machine, nothing, (seed, 0), RUNS, TEMPERATURES, on=on)
+    clamped = log_partitions(machine, rows, (seed, 1), RUNS // 4, TEMPERATURES // 2)
+    own = np.sqrt((clamped.error * counts) @ (clamped.error * counts)) / counts.sum()
+    return AnnealedScore(
+        float(clamped.value @ counts / counts.sum() - free.value[0]), float(np.hypot(free.error[0], own))
+    )
+
+
+def frequencies(data: Patterns) -> np.ndarray:
+    """How often units are on, never 0 or 1; nan for those that no row observes."""
+    found = np.full(data.size, np.nan)
+    seen = data.values >= 0
+    found[data.units] = (data.counts @ (data.values == 1) + 0.5) / (data.counts @ seen + 1)
+    return found
 
 
 def independent(data: Patterns) -> float:

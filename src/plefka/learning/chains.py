@@ -1,9 +1,10 @@
 """Learning by persistent chains: the free averages are those of Gibbs chains that go on from step to step.
 
-Chains lag behind the parameters by little, as these move slowly (Tieleman, 2008). Hidden units of a row are averaged
-over exactly where they are independent given the row, and by a chain of its own elsewhere. In both, units that no
-other of their colour is coupled to are averaged over in closed form. ln P per row is estimated now and then, with
-ln Z by annealed importance sampling.
+Chains lag behind the parameters by little, as these move slowly (Tieleman, 2008). Gradients are those of the centred
+machine, whose weights multiply S_i - mean of S_i (Montavon and Mueller, 2012; Cho, Raiko and Ilin, 2013). Hidden units
+of a row are averaged over exactly where they are independent given the row, and by a chain of its own elsewhere. In
+both, units of the last colour are averaged over in closed form. What is learned is an average of the parameters that
+steps have led to. ln P per row is estimated now and then, with ln Z by annealed importance sampling.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -13,23 +14,34 @@ import numpy as np
 import scipy.sparse as sp
 
 from plefka.errors import InvalidInput
-from plefka.learning.annealed import MOST_SCORED_ROWS, annealed_score, annealed_score_of_rows
+from plefka.exact.cost import WORK_PER_SECOND
+from plefka.learning.annealed import (
+    MOST_SCORED_ROWS,
+    annealed_score,
+    annealed_score_of_rows,
+    annealed_work,
+    frequencies,
+)
 from plefka.learning.gradients import Gradient, Gradients, Rows
 from plefka.learning.pair_moments import outer
-from plefka.learning.patterns import Patterns, leaves_independent
+from plefka.learning.patterns import Patterns
 from plefka.learning.steps import BatchNumber
 from plefka.networks.activations import numpy_sigmoid
 from plefka.networks.evidence import Evidence
 from plefka.reduction.machine_reduction import answer_without_free_units
 from plefka.reduction.question import Part
 from plefka.reduction.reduce import reduce
-from plefka.sampling.coupling_chains import PairSampler, PairTarget, colours
+from plefka.sampling.coupling_chains import PairSampler, PairTarget
+from plefka.sampling.free_states import FreeStates, Single, colours_of, is_independent
 
 if TYPE_CHECKING:
     from plefka.learning.steps import LearningRun
     from plefka.networks.boltzmann import BoltzmannMachine
 
 MOST_STATES = 2**25  # of hidden units of all rows, that are kept from epoch to epoch
+CENTRED = 0.02  # the weight of a step in the running means of units that gradients are centred at
+ANNEALED_SHARE, STEP_SECONDS = 0.2, 0.002  # of the steps' cost; of a step, beside its chains and rows
+AVERAGED = 9  # what steps t have led to weighs as t^9
 FREE, CLAMPED = range(2)  # tell the random numbers of one step apart
 
 
@@ -41,51 +53,86 @@ class ByChains(Gradients):
         seed = run.method.seed if run.method.seed is not None else run.seed
         if seed is None:
             raise InvalidInput("persistent chains are random; pass a seed, as in fit(..., seed=0).")
-        self.seed, self.colours = seed, _colours(run.network.storage)
-        stack, size, latent = run.network.stack or 1, run.network.size, run.data.latent
-        rng = np.random.default_rng([seed, FREE])
-        free = (rng.random((stack, size, run.method.chains)) < self._frequencies()[:, None]).astype(np.int8)
-        keeps = not leaves_independent(run.network, run.data) and stack * len(run.data) * len(latent) <= MOST_STATES
+        coupled, latent = pattern(run), run.data.latent
+        self.seed, self.coloured = seed, colours_of(coupled, latent)
+        self.colours = np.zeros(run.network.size, int)  # the number of each unit's
+        for number, units in enumerate(self.coloured):
+            self.colours[units] = number
+        self.is_closed = is_independent(coupled, latent) and not run.data.has_gaps().any()
+        stack, size = run.network.stack or 1, run.network.size
+        rng, on = np.random.default_rng([seed, FREE]), self._frequencies()
+        free = (rng.random((stack, size, run.method.chains)) < on[:, None]).astype(np.int8)
+        keeps = not self.is_closed and stack * len(run.data) * len(latent) <= MOST_STATES
         rows = rng.integers(0, 2, (stack, len(run.data) if keeps else 0, len(latent)), np.int8)
-        self.memory = free, rows, np.full(stack, np.nan)
+        start = run.settings.rules.free(run.network.parameters)
+        self.memory = (
+            free,
+            rows,
+            np.array([[np.nan], [0.0]]) + np.zeros(stack),
+            np.tile(on, (stack, 1)),
+            start,
+            np.array(0),
+        )
 
     def _frequencies(self) -> np.ndarray:
         """How often units are on in the rows that are in memory, and 1/2."""
-        data, found = self.run.data, np.full(self.run.network.size, 0.5)
-        if isinstance(data, Patterns):
-            seen = data.values >= 0
-            found[data.units] = (data.counts @ (data.values == 1) + 0.5) / (data.counts @ seen + 1)
-        return found
+        data = self.run.data
+        on = frequencies(data) if isinstance(data, Patterns) else np.full(self.run.network.size, 0.5)
+        return np.where(np.isnan(on), 0.5, on)
 
     def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: BatchNumber) -> Gradient:
         machine = machine.converted()
-        clamped, n = self._clamped(number, machine, rows, when)
-        first, second = jax.tree.map(lambda a, b: a - n * b, clamped, self._free(number, machine, when))
-        return Gradient(0.0, n, n, first, second)
+        chains = FreeStates(machine, self.coloured)
+        (first, second), n = self._clamped(number, machine, chains, rows, when)
+        states = self.memory[0][number]
+        S = chains.swept(states, self.run.method.sweeps, np.random.default_rng([self.seed, number, *when, FREE]))
+        states[:], u = S, chains.averaged(S)
+        free = u.mean(axis=1, dtype=float), outer(machine.storage, u / Single(u.shape[1]), u)
+        slope, second = jax.tree.map(lambda a, b: a - n * b, (first, second), free)
+        return Gradient(0.0, n, n, slope, second, first)
 
-    def _free(self, number: int, machine: "BoltzmannMachine", when: BatchNumber) -> tuple[np.ndarray, Any]:
-        """Averages over all chains, after some sweeps."""
-        reduction = reduce(machine, Evidence(np.full((1, machine.size), np.nan), batched=True))
-        (part,) = reduction.parts
-        states, here = self.memory[0][number], part.units >= 0
-        U, S = self._swept(part, states[np.where(here, part.units, 0)][:, None], (number, *when, FREE))
-        full = reduction.restored(part, U[:, 0], None)[0]
-        states[part.units[here]] = S[here, 0]
-        chains = full.shape[1]
-        return full.mean(axis=1), outer(machine.storage, full / chains, full)
+    def here(self, learned: Any) -> Any:
+        return self.memory[4]
 
-    def _clamped(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: BatchNumber) -> tuple[tuple, float]:
+    def learned(self, before: Any, after: Any) -> Any:
+        """An average of where steps have led to, of about the last tenth (Shamir and Zhang, 2013): it is far ahead of
+        each, as these swing, and needs no steps that end at a number of epochs that is known."""
+        steps = self.memory[5] + 1
+        self.memory = *self.memory[:4], after, steps
+        share = (AVERAGED + 1) / (steps + AVERAGED)
+        return jax.tree.map(lambda old, new: old + share * (new - old), before, after)
+
+    def direction(self, number: int, machine: "BoltzmannMachine", slope: tuple[Any, np.ndarray], of: Gradient) -> Any:
+        """The step of the machine's own parameters to which the slope by those of the centred machine leads.
+
+        With E = -sum W_ij (S_i - m_i) (S_j - m_j) - ..., d ln P / dW_ij is less m_i d ln P / db_j and its like, and a
+        rise of W_ij lowers b_i by m_j. Nothing of this concerns parameters that do not move.
+        """
+        (weights, bias), (off, on) = slope, machine.values
+        moves, may = self.run.settings.rules.moves
+        self.memory[3][number] += CENTRED * (of.clamped / of.counted - self.memory[3][number])
+        m, b = off + (on - off) * self.memory[3][number], np.where(may, bias, 0.0)
+        across = machine.storage.along(lambda child, parent: m[child] * b[parent] + b[child] * m[parent])
+        weights = jax.tree.map(lambda g, more, move: np.where(move, g - more, 0.0), weights, across, moves)
+        return weights, bias - machine.storage.with_parameters(weights).product(m[:, None])[:, 0]
+
+    def _clamped(
+        self, number: int, machine: "BoltzmannMachine", chains: FreeStates, rows: Rows, when: BatchNumber
+    ) -> tuple[tuple, float]:
         """Sums over rows, and what these weigh."""
         if self.is_complete:
             found = self.clamped(machine, rows)
             return (found.first, found.second), found.counted
         numbers, evidence, c = rows
-        reduction = reduce(machine, Evidence(evidence, batched=True))
-        (part,) = reduction.parts
-        found = answer_without_free_units(part.question)
-        U = self._row_chains(number, part, numbers, when) if found is None else found.means
-        u = reduction.restored(part, U, None)[0]
-        return (u @ c, outer(machine.storage, u * c, u)), float(c.sum())
+        if self.is_closed:
+            u = chains.averaged(np.nan_to_num(evidence.T))
+        else:
+            reduction = reduce(machine, Evidence(evidence, batched=True))
+            (part,) = reduction.parts
+            found = answer_without_free_units(part.question)
+            U = self._row_chains(number, part, numbers, when) if found is None else found.means
+            u = reduction.restored(part, U, None)[0]
+        return (u @ c, outer(machine.storage, u * c.astype(u.dtype), u)), float(c.sum())
 
     def _row_chains(self, number: int, part: Part, numbers: np.ndarray, when: BatchNumber) -> np.ndarray:
         """(units of the question, rows) after sweeps of a chain for each row, from where the last epoch left it."""
@@ -122,11 +169,21 @@ class ByChains(Gradients):
     # ---- ln P --------------------------------------------------------------------------------------------------------
 
     def estimate(self, number: int, machine: "BoltzmannMachine", epoch: int) -> float:
-        """After some epochs: all up to the tenth, every fifth up to the hundredth, and so on; else the last one."""
-        known = self.memory[2]
-        if epoch % max(1, 10 ** (len(str(epoch)) - 1) // 2) == 0:
+        """Renewed where all annealing takes no more than a part of what steps have, as predicted."""
+        (known, spent), data = self.memory[2], self.run.data
+        work = annealed_work(machine, data) if isinstance(data, Patterns) else self.epoch_work
+        if epoch == 1 or spent[number] + work <= ANNEALED_SHARE * epoch * self.epoch_work:
+            spent[number] += work
             known[number] = self._estimate(machine)
         return float(known[number])
+
+    @property
+    def epoch_work(self) -> float:
+        run = self.run
+        one = run.network if run.network.stack is None else run.network.take(0)
+        column, batches = FreeStates(one.converted(), self.coloured).seconds, -(-len(run.data) // run.batch_size)
+        seconds = batches * (STEP_SECONDS + run.method.chains * run.method.sweeps * column) + len(run.data) * column
+        return seconds * WORK_PER_SECOND * (run.network.stack or 1)
 
     def _estimate(self, machine: "BoltzmannMachine") -> float:
         data = self.run.data
@@ -136,12 +193,10 @@ class ByChains(Gradients):
         return annealed_score_of_rows(machine, data.evidence(piece.values), piece.counts, self.seed).value
 
 
-def _colours(storage: Any) -> np.ndarray:
-    """The colour of each unit; a coupling counts whatever its weight, which may become another."""
-    one = storage if storage.stack is None else storage.take(0)
-    L = sp.csr_array(one.map_weights(lambda w: np.ones(np.shape(w))).to_sparse())
-    L = sp.csr_array(L - sp.diags_array(L.diagonal()))
-    found = np.zeros(storage.size, int)
-    for number, units in enumerate(colours(sp.csr_array(L + L.T))):
-        found[units] = number
-    return found
+def pattern(run: "LearningRun") -> sp.csr_array:
+    """Which units are coupled, or may come to be: a symmetric matrix without a diagonal, of one machine."""
+    one = run.network.storage if run.network.stack is None else run.network.storage.take(0)
+    moves = run.settings.rules.moves[0]
+    there = one.with_parameters(jax.tree.map(lambda w, move: ((w != 0) | move) * 1.0, one.parameters, moves))
+    L = sp.csr_array(there.to_sparse())
+    return sp.csr_array(L + L.T)

@@ -137,7 +137,7 @@ def fit(
         network = masked(network, masks)
         seed = None if seed is None else as_seed(seed)
         data = _data(network, rows, weights, stream, id_columns)
-        chosen = kind.default(network, data) if method is None else parse_method(method)
+        chosen = kind.default(network, data, epochs, batch_size) if method is None else parse_method(method)
         if validation is None and validation_weights is not None:
             raise InvalidInput("validation_weights are for the rows in validation; pass these too, or leave them out.")
         given = (network, validation, validation_weights, "validation")

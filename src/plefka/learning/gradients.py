@@ -13,9 +13,9 @@ import numpy as np
 
 from plefka.errors import InvalidInput
 from plefka.exact.exact_method import Exact
-from plefka.exact.state_sum import MachineStateSum
 from plefka.inference.infer import infer
 from plefka.inference.library import parse_method
+from plefka.learning.annealed import exact_seconds
 from plefka.learning.pair_moments import MOST_PAIRED, Moments, beyond_second_order, moments, outer
 from plefka.learning.patterns import Patterns, complete, leaves_independent
 from plefka.learning.steps import BatchNumber, max_steps
@@ -23,7 +23,6 @@ from plefka.methods.method import Method
 from plefka.networks.activations import numpy_sigmoid
 from plefka.networks.couplings import below_diagonal
 from plefka.networks.evidence import Evidence
-from plefka.reduction.reduce import reduce
 
 if TYPE_CHECKING:
     from plefka.learning.steps import LearningRun
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
 
 STEP_SECONDS = 0.05  # seconds of the exact ln Z that is computed after every epoch
 GRADIENT_WORK = 2**25  # multiply-adds of the rows of a restricted machine, for the same
+LEARNING_SECONDS = 30.0  # of all steps together, for which sums over states are taken
+EXACT_STEP, SUMMED_AGAIN = 0.004, 8  # seconds of a step, and how many times as long as ln Z its moments take
 FREE_STEPS = 1000  # of a search, in every step, unless given
 
 
@@ -42,6 +43,7 @@ class Gradient(NamedTuple):
     converged: Any
     first: np.ndarray  # (units,): by biases
     second: Any  # like the parameters of the machine's storage: by weights
+    clamped: Any = 0.0  # (units,): the sums of the units themselves, where gradients are centred at their means
 
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # numbers, evidence (rows, units) and counts
@@ -62,6 +64,19 @@ class Gradients(ABC):
     @abstractmethod
     def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: BatchNumber) -> Gradient:
         """Of some rows, for a machine with its number in the stack."""
+
+    def here(self, learned: Any) -> Any:
+        """The free numbers where the next gradient is taken, which may be others than those learned so far."""
+        return learned
+
+    def learned(self, before: Any, after: Any) -> Any:
+        """Those learned so far, from what they were before a step and where the step has led to."""
+        return after
+
+    def direction(self, number: int, machine: "BoltzmannMachine", slope: tuple[Any, np.ndarray], of: Gradient) -> Any:
+        """Where the parameters of a machine should move to, from the slope of ln P by them, which is that of a gradient
+        by units 0 and 1."""
+        return slope
 
     def exact(self, machine: "BoltzmannMachine") -> float:
         """ln P per row where that is quickly summed: nothing is hidden, or only units that are then independent."""
@@ -100,12 +115,6 @@ def log_weight(machine: "BoltzmannMachine", of: Moments) -> float:
     """The sum over rows of -E(S) of what was observed, which is linear in its averages."""
     pairs = jax.tree.map(lambda w, p: np.sum(np.asarray(w) * p), machine.storage.parameters, of.second)
     return float(sum(jax.tree.leaves(pairs)) + machine.bias @ of.first + machine.constant * of.counted)
-
-
-def exact_seconds(machine: "BoltzmannMachine") -> float:
-    """What the sum over the states of the free machine takes, about."""
-    (part,) = reduce(machine, Evidence(np.full((1, machine.size), np.nan), batched=True)).parts
-    return MachineStateSum(part.question).enumeration_seconds
 
 
 class ByMoments(Gradients):
@@ -159,11 +168,13 @@ class ByNeighbours(Gradients):
         return Gradient(value, c.sum(), c.sum(), surprise @ c, second)
 
 
-def default_method(machine: "BoltzmannMachine", data: Any) -> Method:
-    """Exact where sums over states are quick; else linear response where nothing is hidden, and chains where it is."""
+def default_method(machine: "BoltzmannMachine", data: Any, steps: int) -> Method:
+    """Exact where so many steps by sums over states are quick; else linear response where nothing is hidden, and chains
+    where it is."""
     if leaves_independent(machine, data):
         # with a weight of 1 for every coupling: a sum leaves out those of 0, and would look cheaper than it becomes
         ones = below_diagonal(machine.storage.map_weights(lambda w: np.ones(np.shape(w))))
-        if exact_seconds(machine.with_parameters((ones.parameters, machine.bias))) <= STEP_SECONDS:
+        seconds = exact_seconds(machine.with_parameters((ones.parameters, machine.bias)))
+        if steps * (EXACT_STEP + SUMMED_AGAIN * seconds) <= LEARNING_SECONDS:
             return parse_method("exact")
     return parse_method("G2" if complete(data) and machine.size <= MOST_PAIRED else "persistent")

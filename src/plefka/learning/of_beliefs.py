@@ -50,7 +50,7 @@ def check(network: "BeliefNetwork", method: Method) -> None:
     method.check(network)
 
 
-def default(network: "BeliefNetwork", data: Data) -> Method:
+def default(network: "BeliefNetwork", data: Data, epochs: int = 100, size: int | None = None) -> Method:
     """The method unless one is given."""
     check(network, METHODS["G12"])
     return METHODS["G12"]

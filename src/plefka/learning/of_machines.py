@@ -4,6 +4,7 @@ A step asks for both averages and moves the parameters. Where they come from sta
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
@@ -11,12 +12,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from plefka.inference.library import parse_method
 from plefka.learning.chains import ByChains
 from plefka.learning.checkpoint import digest
 from plefka.learning.gradient_step import Outcome, TrainingState
 from plefka.learning.gradients import ByMoments, ByNeighbours, Gradient, Gradients, default_method
 from plefka.learning.pair_moments import check as check_moments
-from plefka.learning.parameters import Parametrisation, adam, slowing_adam, slowing_descent
+from plefka.learning.parameters import Parametrisation, SlowingDescent, adam, slowing_adam, slowing_descent
 from plefka.learning.patterns import Data, Patterns, Piece, complete
 from plefka.learning.steps import BatchNumber, Steps
 from plefka.methods.for_learning import ForLearning, Persistent, PseudoLikelihood
@@ -28,8 +30,10 @@ if TYPE_CHECKING:
     from plefka.learning.steps import LearningRun
     from plefka.networks.boltzmann import BoltzmannMachine
 
-BATCH_SIZE = 32
 SEARCHED, FREE_ROWS = 4, 500  # rows of machines need no search: a part of its work; passes of the free machine
+BATCH_SIZE, LARGEST_BATCH = 32, 128
+STEPS_OF_MANY = 64  # that chains take in an epoch, where batches can be larger
+EPOCHS = 100  # of fit, unless given
 
 
 class MachineSettings(eqx.Module):
@@ -48,15 +52,22 @@ def check(machine: "BoltzmannMachine", method: Method) -> None:
         check_moments(method)
 
 
-def default(machine: "BoltzmannMachine", data: Data) -> Method:
-    """The method unless one is given."""
-    return default_method(machine.take(0) if machine.stack is not None else machine, data)
+def default(machine: "BoltzmannMachine", data: Data, epochs: int = EPOCHS, size: int | None = None) -> Method:
+    """The method unless one is given, for so many epochs in batches of a size, which may be given too."""
+    one, exact = machine.take(0) if machine.stack is not None else machine, parse_method("exact")
+    steps = epochs * -(-len(data) // (size or batch_size(data, exact)))
+    return default_method(one, data, steps * (machine.stack or 1))
 
 
 def batch_size(data: Data, method: Method) -> int:
-    """Distinct rows for each step unless given: all, where their averages are computed once and for all."""
-    once = isinstance(data, Patterns) and complete(data) and not isinstance(method, PseudoLikelihood)
-    return len(data) if once else BATCH_SIZE
+    """Distinct rows for each step unless given: all, where their averages are computed once and for all.
+
+    Of many rows that chains learn from there are more in each step, which cost little beside the chains.
+    """
+    if isinstance(data, Patterns) and complete(data) and not isinstance(method, PseudoLikelihood):
+        return len(data)
+    many = len(data) // STEPS_OF_MANY if isinstance(method, Persistent) else 0
+    return min(max(many, BATCH_SIZE), LARGEST_BATCH)
 
 
 def optimizer(data: Data, method: Method) -> Any:
@@ -91,18 +102,30 @@ class MachineSteps(Steps):
         self, state: TrainingState, piece: Piece, when: BatchNumber, *, stop: bool
     ) -> tuple[TrainingState, Outcome]:
         numbers, rows, counts = self.own_rows(piece)
-        machines = self.each(self.network(state.free))
+        here = self.gradients.here(state.free)
+        machines = self.each(self.network(here))
         found = [self.gradients.of(k, machine, (numbers, rows, counts), when) for k, machine in enumerate(machines)]
         found, stopped = self._of_all_processes(found, stop)
-        slopes = [in_own_values(machine, each) for machine, each in zip(machines, found, strict=True)]
+        slopes = [
+            self.gradients.direction(k, machine, in_own_values(machine, each), each)
+            for k, (machine, each) in enumerate(zip(machines, found, strict=True))
+        ]
         slope = jax.tree.map(lambda *z: np.stack(z) if self.stack else z[0], *slopes)
         settings, average = self.run.settings, self.run.data.total / self.num_batches
         size = self.run.network.num_edges * len(machines)
-        state = moved(
-            state, settings, self.run.network.parameters, slope, average, optimizer=self.run.optimizer, work=size
-        )
+        given = TrainingState(here, state.optimizer), settings, self.run.network.parameters, slope, average
+        optimizer = getattr(self.run.optimizer, "optimizer", self.run.optimizer)  # of one that goes on from a state
+        is_quick = isinstance(optimizer, SlowingDescent) and settings.rules.is_plain and not self.stack
+        after = moved_plainly(*given, optimizer) if is_quick else moved(*given, optimizer=self.run.optimizer, work=size)
+        state = after._replace(free=self.gradients.learned(state.free, after.free))
         likelihood, counted, converged = (np.reshape([each[k] for each in found], self.stack) for k in range(3))
         return state, Outcome(likelihood, counted, converged, None, stopped)
+
+    def network(self, free: Any) -> Any:
+        run, rules = self.run, self.run.settings.rules
+        if not rules.is_plain:
+            return super().network(free)
+        return run.network.with_parameters(jax.tree.map(np.where, rules.moves, free, run.network.parameters))
 
     def _of_all_processes(self, own: list[Gradient], stop: bool) -> tuple[list[Gradient], int]:
         """The sums over the rows of all processes, and how many of these were asked to stop."""
@@ -137,6 +160,8 @@ class MachineSteps(Steps):
 
     @property
     def epoch_work(self) -> float:
+        if isinstance(self.gradients, ByChains):
+            return self.gradients.epoch_work
         free = self.num_batches * FREE_ROWS * self.run.network.num_edges * (self.run.network.stack or 1)
         return super().epoch_work / SEARCHED + free
 
@@ -165,6 +190,21 @@ def _moved(state: TrainingState, settings: MachineSettings, start: Any, slope: A
         return TrainingState(jax.tree.map(jnp.add, state.free, updates), memory)
 
     return (jax.vmap(of_one) if settings.stacked else of_one)(state, start, slope)
+
+
+def moved_plainly(
+    state: TrainingState, settings: MachineSettings, start: Any, slope: Any, average: float, optimizer: SlowingDescent
+) -> TrainingState:
+    """The same of one machine whose parameters are the free numbers themselves, in NumPy."""
+
+    def downhill(move: np.ndarray, w: np.ndarray, g: np.ndarray, *, penalised: bool) -> np.ndarray:
+        penalty = settings.l1 * np.sign(w) + settings.l2 * w if penalised and (settings.l1 or settings.l2) else 0.0
+        return np.where(move, penalty - g / average, 0.0)
+
+    trees = zip((True, False), settings.rules.moves, state.free, slope, strict=True)
+    gradient = tuple(jax.tree.map(partial(downhill, penalised=each), *parts) for each, *parts in trees)
+    updates, memory = optimizer.update(gradient, state.optimizer)
+    return TrainingState(jax.tree.map(np.add, state.free, updates), np.asarray(memory))
 
 
 moved = Program(_moved)

@@ -8,7 +8,7 @@ optax.
 """
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -21,7 +21,7 @@ from plefka.networks.blocks import Blocks
 
 STEP_SIZE = 0.05
 HALVED_AFTER = 200  # steps of Adam, where they become shorter
-DESCENT, DESCENT_HALVED_AFTER = 0.1, 1000  # of plain steps
+DESCENT, DESCENT_HALVED_AFTER = 0.3, 2000  # of plain steps
 NOTHING_MOVES = {
     False: "masks and frozen leave no parameter that may move.",
     True: "masks and frozen leave no parameter that may move, or all others are 0 or infinite, and stay so. "
@@ -61,6 +61,11 @@ class Parametrisation(eqx.Module):
         if self.positive:
             bias = bias & (fixed[1] != 0)
         return jax.tree.map(lambda move, can: move & can, self.moves, (weights, bias))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether parameters are the free numbers themselves, each by itself."""
+        return not self.positive and not self.num_groups and not self.zeros_are_absent
 
     def penalty(self, parameters: Any, l1: Any, l2: Any) -> Any:
         """l1 sum |w| + l2 sum w^2 / 2 over the weights that move; biases have none."""
@@ -209,11 +214,27 @@ def slowing_adam(step_size: float = STEP_SIZE) -> Any:
     return _optax().adam(lambda count: step_size / (1 + count / HALVED_AFTER))
 
 
-@lru_cache
-def slowing_descent(step_size: float = DESCENT) -> Any:
-    """Plain gradient steps that fall as 1 / (1 + t / 1000), for machines with hidden units that learn by chains.
+class SlowingDescent(NamedTuple):
+    """Plain gradient steps that fall as 1 / (1 + t / 2000), for machines with hidden units that learn by chains.
 
     Averages of units lie between 0 and 1, so that one size of steps does for most. On digits they lead further than
-    Adam, which takes the noise of a small gradient for its size.
+    Adam, which takes the noise of a small gradient for its size. Steps may be large, as the machine that is learned is
+    an average of those that they lead to. An optimiser as those of optax, of arrays of NumPy too: compiled programs
+    take longer to call than steps of chains do.
     """
-    return _optax().sgd(lambda count: step_size / (1 + count / DESCENT_HALVED_AFTER))
+
+    step_size: float
+
+    def init(self, parameters: Any) -> Any:
+        """How many steps were taken."""
+        return np.array(0)
+
+    def update(self, gradient: Any, count: Any, parameters: Any = None) -> tuple[Any, Any]:
+        """The change of the parameters, and the number of steps after it."""
+        size = self.step_size / (1 + count / DESCENT_HALVED_AFTER)
+        return jax.tree.map(lambda g: -size * g, gradient), count + 1
+
+
+def slowing_descent(step_size: float = DESCENT) -> SlowingDescent:
+    """Plain gradient steps that become shorter."""
+    return SlowingDescent(step_size)

@@ -20,6 +20,7 @@ from plefka.networks.fields import log_weights
 from plefka.networks.network import Network, description
 from plefka.networks.storage import Storage
 from plefka.runtime.late_binding import SAMPLE_MACHINE, supplied
+from plefka.runtime.plain_module import replaced
 from plefka.runtime.precision import is_traced
 
 
@@ -148,7 +149,7 @@ class BoltzmannMachine(Network):
     def with_parameters(self, parameters: tuple[Any, Any]) -> "BoltzmannMachine":
         """A copy of the machine with these weights and biases, in the shapes of `parameters`."""
         weights, bias = parameters
-        return eqx.tree_at(lambda z: (z.storage, z.bias), self, (self.storage.with_parameters(weights), bias))
+        return replaced(self, storage=self.storage.with_parameters(weights), bias=bias)
 
     @property
     def states(self) -> tuple[tuple[str, str], ...]:

@@ -48,7 +48,7 @@ class PairTarget(QuestionUnits):
 def _matrices(question: Question, units: np.ndarray) -> list:
     """The symmetric couplings between these units: one for all rows, or one for each."""
     if isinstance(storage := question.storage, Blocks) and storage.stack is None:
-        return [_full(storage)[np.ix_(units, units)]]
+        return [full_matrix(storage)[np.ix_(units, units)]]
     edges = EdgeList.of(question.storage).between(units)
     ends, shape = (edges.child, edges.parent), (len(units), len(units))
     full = len(edges.child) > DENSE * len(units) ** 2
@@ -56,7 +56,7 @@ def _matrices(question: Question, units: np.ndarray) -> list:
     return [(L + L.T).toarray() if full else sp.csr_array(L + L.T) for L in halves]
 
 
-def _full(storage: Blocks) -> np.ndarray:
+def full_matrix(storage: Blocks) -> np.ndarray:
     """The symmetric matrix of blocks, of one machine."""
     W = np.zeros((storage.size, storage.size))
     for block, child, parent in zip(storage.weights, storage.children, storage.parents, strict=True):
