@@ -135,13 +135,14 @@ def annealed_score(machine: "BoltzmannMachine", data: Patterns, seed: int) -> An
     return annealed_score_of_rows(machine, some.rows(), some.counts, seed, frequencies(data))
 
 
-def annealed_work(machine: "BoltzmannMachine", data: Patterns) -> float:
-    """The multiply-adds of `annealed_score`, about."""
+def annealed_work(machine: "BoltzmannMachine", data: Patterns) -> int:
+    """The multiply-adds of `annealed_score`, about, of one machine."""
+    machine = machine if machine.stack is None else machine.take(0)
     rows, columns = min(len(data), MOST_SCORED_ROWS), float(RUNS)
     if not leaves_independent(machine, data):
         columns += min(rows, MOST_SAMPLED) * RUNS / 8
     seconds = _laid_out(machine.converted(), None).seconds * columns * TEMPERATURES
-    return seconds * WORK_PER_SECOND + rows * machine.num_edges
+    return int(seconds * WORK_PER_SECOND + rows * machine.num_edges)
 
 
 def annealed_score_of_rows(

@@ -65,6 +65,9 @@ class Gradients(ABC):
     def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: BatchNumber) -> Gradient:
         """Of some rows, for a machine with its number in the stack."""
 
+    def recall(self, memory: Any) -> None:  # noqa: B027
+        """Go on with the memory of an earlier run, where this one keeps the like."""
+
     def here(self, learned: Any) -> Any:
         """The free numbers where the next gradient is taken, which may be others than those learned so far."""
         return learned

@@ -98,6 +98,9 @@ def parse_method(method: str | Method) -> Method:
         import_registering_modules()
     known = METHODS | LEARNING_METHODS
     if name not in known:
-        raise InvalidMethod(f"there is no method {name!r}; there are {', '.join(METHODS)}." + nearest(name, known))
+        learning = f"and in pf.fit also {', '.join(LEARNING_METHODS)}"
+        raise InvalidMethod(
+            f"there is no method {name!r}; there are {', '.join(METHODS)}, {learning}." + nearest(name, known)
+        )
     default = known[name]
     return type(default)(name, **read_options(default, options, {**READERS, Method: parse_method}))
