@@ -13,7 +13,7 @@ import plefka as pf
 from plefka.exact.state_sum import state_moments
 from plefka.inference.library import parse_method
 from plefka.learning import of_machines
-from plefka.learning.annealed import AnnealedScore, log_partitions
+from plefka.learning.annealed import AnnealedScore, AnnealingStart, log_partitions
 from plefka.learning.chains import ByChains
 from plefka.learning.gradients import ByMoments, ByNeighbours, Gradient
 from plefka.learning.of_machines import in_own_values
@@ -290,7 +290,7 @@ def test_centred_steps_are_those_of_the_centred_machine():
     slope = rng.normal(size=len(J))
     weights = np.zeros((n, n))
     weights[lower] = slope[:-n]
-    gradient = Gradient(0.0, 1.0, 1.0, None, None, on)  # whose means are the running ones
+    gradient = Gradient(0.0, 1.0, 1.0, on, None, on)  # whose means are the running ones
     (found,), bias = source.direction(0, machine, ((weights,), slope[-n:]), gradient)
     np.testing.assert_allclose(np.r_[found[lower], bias], J @ J.T @ slope, atol=1e-12)
 
@@ -312,7 +312,7 @@ def test_annealing_with_units_summed_out_is_within_its_error(name):
     on = np.full(machine.size, 0.3)
     on[machine.visible.stop :] = np.nan
     for given in (None, on):
-        found = log_partitions(machine, row(machine, {}), (1,), 2000, 20, seconds=0.0, on=given)
+        found = log_partitions(machine, row(machine, {}), (1,), 2000, 20, seconds=0.0, start=AnnealingStart(given))
         assert found.error[0] > 0
         assert abs(found.value[0] - want) < 5 * found.error[0]
 

@@ -66,7 +66,7 @@ class Gradients(ABC):
         """Of some rows, for a machine with its number in the stack."""
 
     def recall(self, memory: Any) -> None:  # noqa: B027
-        """Go on with the memory of an earlier run, where this one keeps the like."""
+        """Go on with what an earlier run has kept."""
 
     def here(self, learned: Any) -> Any:
         """The free numbers where the next gradient is taken, which may be others than those learned so far."""
