@@ -54,7 +54,7 @@ class AnnealingStart(NamedTuple):
 
 def log_partitions(
     machine: "BoltzmannMachine", rows: np.ndarray, seed: tuple[int, ...], runs: int, temperatures: int,
-    *, seconds: float = EXACT_SECONDS, start: AnnealingStart = AnnealingStart(),
+    *, seconds: float = EXACT_SECONDS, start: AnnealingStart | None = None,
 ) -> LogPartitions:  # fmt: skip
     """Of rows (rows, units) of 0, 1 and nan; `start` is for a single row that observes nothing.
 
@@ -62,7 +62,7 @@ def log_partitions(
     """
     if len(rows) == 1 and np.isnan(rows).all():
         exact = exact_sums(machine, rows, seconds)
-        return exact or _of_free_machine(machine, seed, runs, temperatures, start)
+        return exact or _of_free_machine(machine, seed, runs, temperatures, start or AnnealingStart())
     step = max(1, ANNEALED_NUMBERS // (machine.size * runs))
     parts = [
         _of_some(machine, rows[first : first + step], (*seed, first), runs, temperatures, seconds)
