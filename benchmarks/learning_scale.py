@@ -41,7 +41,7 @@ def one_epoch(path: str, small: str) -> dict:
     from plefka.learning import of_beliefs
     from plefka.tables.dataset import as_dataset
 
-    of_beliefs.OPTIMISED_AFTER = 1  # the program that a long run uses
+    by_free_energy.OPTIMISED_AFTER = 1  # the program that a long run uses
     start = pf.ensembles.to_learn(HIDDEN, small, 0, "noisy_or")
     run = {"method": "G12", "epochs": 1, "batch_size": BATCH, "seed": 0, "stream": True}
     pf.fit(start, small, **run)
@@ -82,7 +82,7 @@ from plefka.learning.process_group import join
 if len(sys.argv) > 2:
     join(sys.argv[2], 2, int(sys.argv[3]))
 from plefka.learning import of_beliefs
-of_beliefs.OPTIMISED_AFTER = 1
+by_free_energy.OPTIMISED_AFTER = 1
 start = pf.ensembles.to_learn({hidden}, sys.argv[1], 0, "noisy_or")
 at = [(time.perf_counter(), time.process_time())]
 note = lambda entry: at.append((time.perf_counter(), time.process_time()))

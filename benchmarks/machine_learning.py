@@ -20,6 +20,7 @@ from plefka.learning.patterns import as_patterns
 SPIKES = Path(os.environ.get("PLEFKA_DATA", "../shared/data")) / "ising" / "spikes.npz"
 EPOCHS = 300
 METHODS = ("G2", "bethe", "pseudolikelihood", "persistent[chains=200]", "G1")
+PLANTS = SPIKES.parents[1] / "density" / "plants.npz"
 HIDDEN, RUNS, TEMPERATURES = 64, 1000, 1000
 RIVALS = ({}, {"learning_rate": 0.05, "n_iter": 50}, {"learning_rate": 0.01, "n_iter": 100})  # of BernoulliRBM
 
@@ -30,6 +31,8 @@ def rows() -> Iterator[Row]:
         yield from few_neurons()
         yield from many_neurons()
     yield from digits()
+    if PLANTS.exists():
+        yield from plants()
 
 
 # ---- neurons ---------------------------------------------------------------------------------------------------------
@@ -116,10 +119,32 @@ def digits() -> Iterator[Row]:
         yield at_least(name, value - other, "nats", 0, details)
 
 
+def plants() -> Iterator[Row]:
+    """As many hidden units on other rows: CPU time to what BernoulliRBM reaches, and how far learning goes on."""
+    from sklearn.neural_network import BernoulliRBM
+
+    stored = np.load(PLANTS)
+    train, test = (np.unpackbits(stored[part], axis=1)[:, : int(stored["columns"])] * 1.0 for part in ("train", "test"))
+    begin = time.process_time()
+    rival = BernoulliRBM(HIDDEN, learning_rate=0.01, n_iter=50, random_state=0).fit(train)
+    theirs = time.process_time() - begin
+    machine = pf.BoltzmannMachine.restricted(rival.components_.T, rival.intercept_visible_, rival.intercept_hidden_)
+    value, error = judged(machine, test)
+    start = pf.ensembles.machine_to_learn(HIDDEN, train, seed=0)
+    for epochs in (40, 100):
+        begin = time.process_time()
+        ours = pf.fit(start, train, epochs=epochs, seed=0, verbose=False).network
+        seconds = time.process_time() - begin
+        about = {"CPU seconds": seconds, "theirs": theirs, "error": float(np.hypot(error, judged(ours, test)[1]))}
+        yield at_least(
+            f"plants, {epochs} epochs: ln P less BernoulliRBM's", judged(ours, test)[0] - value, "nats", 0, about
+        )
+
+
 def judged(machine: Any, images: np.ndarray) -> tuple[float, float]:
     """ln P of an image on average, and the error of ln Z."""
     rows = np.full((len(images), machine.size), np.nan)
-    rows[:, :64] = images
+    rows[:, : images.shape[1]] = images
     z = annealed(machine)
     return float(pf.infer(machine, rows, "G1").log_partition.mean() - z.value[0]), float(z.error[0])
 

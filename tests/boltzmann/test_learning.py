@@ -1,7 +1,7 @@
 """Learning Boltzmann machines: gradients against enumeration, what every method learns, and what is refused."""
 
 import itertools
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -12,11 +12,14 @@ import pytest
 import plefka as pf
 from plefka.exact.state_sum import state_moments
 from plefka.inference.library import parse_method
-from plefka.learning.annealed import AnnealedScore, log_partitions
+from plefka.learning import of_machines
+from plefka.learning.annealed import AnnealedScore, AnnealingStart, log_partitions
 from plefka.learning.chains import ByChains
-from plefka.learning.gradients import ByMoments, ByNeighbours
+from plefka.learning.gradients import ByMoments, ByNeighbours, Gradient
 from plefka.learning.of_machines import in_own_values
 from plefka.learning.pair_moments import HESSIANS, both_on, moments, response
+from plefka.learning.parameters import slowing_descent
+from plefka.learning.patterns import as_patterns
 from plefka.learning.steps import BatchNumber
 from plefka.networks.evidence import Evidence
 from plefka.reduction.reduce import reduce
@@ -148,15 +151,14 @@ def test_the_hessian_of_bethe_is_that_of_its_beliefs():
 # ---- gradients -------------------------------------------------------------------------------------------------------
 
 
-def run_of(machine: pf.BoltzmannMachine, rows: np.ndarray, method: str, **options: Any) -> Any:
+def run_of(machine: pf.BoltzmannMachine, rows: np.ndarray, method: str, masks: Any = None) -> Any:
     """The run that `fit` would make, with its gradients."""
-    from plefka.learning import of_machines, steps
+    from plefka.learning import steps
     from plefka.learning.devices import Devices
     from plefka.learning.parameters import parametrisation
-    from plefka.learning.patterns import as_patterns
 
     data, chosen = as_patterns(machine, rows), parse_method(method)
-    rules = parametrisation(machine, None, None, None)
+    rules = parametrisation(machine, masks, None, None)
     settings = of_machines.settings(machine, data, chosen, rules, (0.0, 0.0), 1e-12)
     return steps.LearningRun(machine, settings, data, None, chosen, optax.sgd(0.1), len(data), 0, 1, 1, Devices())
 
@@ -225,15 +227,34 @@ def test_the_gradient_of_neighbours_is_the_slope_of_the_pseudo_likelihood(name):
     assert bias[2] == pytest.approx((ends[0] - ends[1]) / 2e-5, abs=1e-5)
 
 
-@pytest.mark.parametrize("hidden", [False, True])
-def test_chains_come_to_the_exact_averages(hidden):
+def half_restricted() -> pf.BoltzmannMachine:
+    """With couplings between visible units, and none between the last two, which are hidden."""
+    W = couplings(5, 0.6, 22)
+    W[3:, 3:] = 0
+    return pf.BoltzmannMachine(W, fields(5, 0.5, 23))
+
+
+@pytest.mark.parametrize(
+    ("machine", "visible"),
+    [
+        (restricted(4, 3, 0.8, 21), 4),
+        (pf.BoltzmannMachine(couplings(5, 0.6, 22), fields(5, 0.5, 23)), 5),
+        (half_restricted(), 3),
+    ],
+    ids=["restricted", "visible", "half restricted"],
+)
+def test_chains_come_to_the_exact_averages(machine, visible):
     """Without steps, the average gradient of many sweeps is the exact one, to its sampling error."""
-    machine = restricted(4, 3, 0.8, 21) if hidden else pf.BoltzmannMachine(couplings(5, 0.6, 22), fields(5, 0.5, 23))
-    rows = rows_of(machine, 6, 24)[:, : 4 if hidden else 5]
-    exact, chains = run_of(machine, rows, "exact"), run_of(machine, rows, "persistent[chains=400]")
+    seen = rows_of(machine, 6, 24)
+    seen[:, visible:] = np.nan
+    rows, masks = seen[:, machine.visible], [np.ones((5, 5))]
+    masks[0][3:, 3:] = visible > 3
+    options = {} if machine.layers else {"masks": masks}
+    exact, chains = run_of(machine, rows, "exact"), run_of(machine, rows, "persistent[chains=400]", **options)
     given = np.arange(len(exact.data)), exact.data.rows(), exact.data.counts
     want = ByMoments(exact).of(0, machine, given, BatchNumber(0, 0))
     source = ByChains(chains)
+    assert source.is_closed
     found = [source.of(0, machine, given, BatchNumber(0, number)) for number in range(60)][10:]
     error = 6 * len(rows) * 3 / np.sqrt(400 * 50)
     assert np.abs(np.mean([each.first for each in found], axis=0) - want.first).max() < error
@@ -254,6 +275,89 @@ def test_chains_of_rows_come_to_the_exact_averages():
     found = [source.of(0, machine, given, BatchNumber(number, 0)) for number in range(800)]
     assert source.memory[1].any()
     np.testing.assert_allclose(np.mean([each.first for each in found], axis=0), want.first, atol=0.15)
+
+
+def test_centred_steps_are_those_of_the_centred_machine():
+    """J J' times the slope, where J is how the machine's own parameters follow those of the centred one."""
+    machine = MACHINES["dense, spins, temperature"]
+    run = run_of(machine, rows_of(machine, 5, 3), "persistent[chains=2]")
+    source, n, rng = ByChains(run), machine.size, np.random.default_rng(0)
+    source.memory[3][0] = on = rng.random(n)
+    m, lower = 2 * on - 1, np.tril_indices(n, -1)
+    J = np.eye(len(lower[0]) + n)
+    for number, (i, j) in enumerate(zip(*lower, strict=True)):
+        J[len(lower[0]) + i, number], J[len(lower[0]) + j, number] = -m[j], -m[i]
+    slope = rng.normal(size=len(J))
+    weights = np.zeros((n, n))
+    weights[lower] = slope[:-n]
+    gradient = Gradient(0.0, 1.0, 1.0, on, None, on)  # whose means are the running ones
+    (found,), bias = source.direction(0, machine, ((weights,), slope[-n:]), gradient)
+    np.testing.assert_allclose(np.r_[found[lower], bias], J @ J.T @ slope, atol=1e-12)
+
+
+def test_what_is_learned_is_an_average_over_the_last_tenth():
+    machine = MACHINES["restricted"]
+    source = ByChains(run_of(machine, rows_of(machine, 5, 3)[:, :4], "persistent[chains=2]"))
+    learned: Any = machine.parameters
+    for step in range(1, 2001):
+        learned = source.learned(learned, jax.tree.map(lambda p, t=step: np.full(np.shape(p), float(t)), learned))
+    for each in jax.tree.leaves(learned):
+        np.testing.assert_allclose(each / 2000, 10 / 11, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", set(MACHINES) - {"large couplings"})
+def test_annealing_with_units_summed_out_is_within_its_error(name):
+    machine = MACHINES[name]
+    want = enumerated(machine, {})[0]
+    on = np.full(machine.size, 0.3)
+    on[machine.visible.stop :] = np.nan
+    for given in (None, on):
+        found = log_partitions(machine, row(machine, {}), (1,), 2000, 20, seconds=0.0, start=AnnealingStart(given))
+        assert found.error[0] > 0
+        assert abs(found.value[0] - want) < 5 * found.error[0]
+
+
+def test_chains_go_on_in_a_later_fit():
+    """What they, the running means and the averages are, goes on with the optimiser that has the memory."""
+
+    class Resumed(NamedTuple):
+        optimizer: Any
+        state: Any
+        memory: Any
+
+        def init(self, _: Any) -> Any:
+            return self.state
+
+        def update(self, *arguments: Any) -> Any:
+            return self.optimizer.update(*arguments)
+
+    start = MACHINES["restricted"]
+    rows, options = rows_of(start, 30, 71)[:, start.visible], {"batch_size": 8, "seed": 0, "verbose": False}
+    whole = pf.fit(start, rows, "persistent[chains=20]", epochs=2, **options)
+    found: Any = pf.fit(start, rows, "persistent[chains=20]", epochs=1, **options)
+    assert found._memory[5] > 1
+    resumed = Resumed(slowing_descent(), found.optimizer_state, found._memory)
+    later: Any = pf.fit(found.network, rows, "persistent[chains=20]", epochs=1, optimizer=resumed, **options)
+    assert later._memory[5] == 2 * found._memory[5] == whole._memory[5]
+    other: Any = pf.fit(found.network, rows, "persistent[chains=30]", epochs=1, optimizer=resumed, **options)
+    assert other._memory[5] == found._memory[5]  # other chains begin anew
+
+
+def test_a_method_is_chosen_by_what_all_its_steps_take():
+    rows = (np.random.default_rng(0).random((2000, 16)) < 0.5) * 1.0
+    machine = pf.ensembles.machine_to_learn(16, rows, seed=0)
+    data = as_patterns(machine, rows)
+    assert str(of_machines.default(machine, data, epochs=100)) == "persistent"
+    assert str(of_machines.default(machine, data, epochs=1)) == "exact"
+    assert str(of_machines.default(machine, data, epochs=1, size=1)) == "persistent"
+
+
+def test_a_run_that_diverged_says_so():
+    rows = np.repeat([[1, 1, 0, 0], [0, 0, 1, 1]], 20, axis=0).astype(float)
+    start = pf.ensembles.machine_to_learn(2, rows, seed=0)
+    fitted = pf.fit(start, rows, "persistent", epochs=3, seed=0, optimizer=optax.sgd(1e4), verbose=False)
+    assert fitted.failed
+    assert any("less than" in each for each in fitted.warnings)
 
 
 def test_annealed_log_z_is_within_its_error():
@@ -481,6 +585,7 @@ def test_tables_are_read_by_names_and_in_the_machine_s_values():
             r"^G12 does not apply: it does not say how the units .* Use exact, G1, G2, bethe, persistent",
         ),
         ({"method": "auto"}, "^auto does not apply"),
+        ({"method": "nonsense"}, "there is no method 'nonsense'; .* and in pf.fit also persistent, pseudolikelihood"),
         ({"method": "G3"}, "^G3 does not apply"),
         ({"method": "persistent"}, "persistent chains are random; pass a seed"),
         ({"rows": np.full((2, 6), 0.5)}, "rows must be 0, 1 or nan .missing.; got 0.5 in row 0"),

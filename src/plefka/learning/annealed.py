@@ -41,18 +41,28 @@ class LogPartitions(NamedTuple):
         return bool(np.isinf(self.effective).all())
 
 
+class AnnealingStart(NamedTuple):
+    """Where annealing of the free machine starts.
+
+    - `on`: how often units are on in the data, nan where they are hidden; nothing if that is unknown.
+    - `most`: how many times as many temperatures there may be, where few runs carry the estimate.
+    """
+
+    on: np.ndarray | None = None
+    most: int = 1
+
+
 def log_partitions(
     machine: "BoltzmannMachine", rows: np.ndarray, seed: tuple[int, ...], runs: int, temperatures: int,
-    *, seconds: float = EXACT_SECONDS, on: np.ndarray | None = None, most: int = 1,
+    *, seconds: float = EXACT_SECONDS, start: AnnealingStart | None = None,
 ) -> LogPartitions:  # fmt: skip
-    """Of rows (rows, units) of 0, 1 and nan. `seconds`: how long an exact sum over states may take.
+    """Of rows (rows, units) of 0, 1 and nan; `start` is for a single row that observes nothing.
 
-    Of a single row that observes nothing, `on` says how often units are on in the data, nan where they are hidden:
-    annealing starts there. Where few runs carry its estimate, there are up to `most` times as many temperatures.
+    `seconds`: how long an exact sum over states may take.
     """
     if len(rows) == 1 and np.isnan(rows).all():
         exact = exact_sums(machine, rows, seconds)
-        return exact or _of_free_machine(machine, seed, runs, temperatures, on, most)
+        return exact or _of_free_machine(machine, seed, runs, temperatures, start or AnnealingStart())
     step = max(1, ANNEALED_NUMBERS // (machine.size * runs))
     parts = [
         _of_some(machine, rows[first : first + step], (*seed, first), runs, temperatures, seconds)
@@ -91,9 +101,9 @@ def _of_some(
 
 
 def _of_free_machine(
-    machine: "BoltzmannMachine", seed: tuple[int, ...], runs: int, temperatures: int, on: np.ndarray | None, most: int
+    machine: "BoltzmannMachine", seed: tuple[int, ...], runs: int, temperatures: int, start: AnnealingStart
 ) -> LogPartitions:
-    machine = machine.converted()
+    machine, on = machine.converted(), start.on
     chains, times = _laid_out(machine, on), 1
     alone = machine.bias + machine.storage.product(np.full((machine.size, 1), 0.5))[:, 0]
     if on is not None:
@@ -101,7 +111,7 @@ def _of_free_machine(
     while True:
         betas, rng = np.linspace(0, 1, temperatures * times + 1), np.random.default_rng([*seed, times])
         found = LogPartitions(*averaged(chains.annealed(alone, runs, betas, rng)[None]))
-        if found.effective[0] >= CARRIED * runs or times * STEPPED > most:
+        if found.effective[0] >= CARRIED * runs or times * STEPPED > start.most:
             return found
         times *= STEPPED
 
@@ -135,22 +145,23 @@ def annealed_score(machine: "BoltzmannMachine", data: Patterns, seed: int) -> An
     return annealed_score_of_rows(machine, some.rows(), some.counts, seed, frequencies(data))
 
 
-def annealed_work(machine: "BoltzmannMachine", data: Patterns) -> float:
-    """The multiply-adds of `annealed_score`, about."""
+def annealed_work(machine: "BoltzmannMachine", data: Patterns) -> int:
+    """The multiply-adds of `annealed_score`, about, of one machine."""
+    machine = machine if machine.stack is None else machine.take(0)
     rows, columns = min(len(data), MOST_SCORED_ROWS), float(RUNS)
     if not leaves_independent(machine, data):
         columns += min(rows, MOST_SAMPLED) * RUNS / 8
     seconds = _laid_out(machine.converted(), None).seconds * columns * TEMPERATURES
-    return seconds * WORK_PER_SECOND + rows * machine.num_edges
+    return int(seconds * WORK_PER_SECOND + rows * machine.num_edges)
 
 
 def annealed_score_of_rows(
     machine: "BoltzmannMachine", rows: np.ndarray, counts: np.ndarray, seed: int,
     on: np.ndarray | None = None,
 ) -> AnnealedScore:  # fmt: skip
-    """ln P per row of rows (rows, units) of 0, 1 and nan; `on` as in `log_partitions`."""
+    """ln P per row of rows (rows, units) of 0, 1 and nan; `on` as in `AnnealingStart`."""
     nothing = np.full((1, machine.size), np.nan)
-    free = log_partitions(machine, nothing, (seed, 0), RUNS, TEMPERATURES, on=on)
+    free = log_partitions(machine, nothing, (seed, 0), RUNS, TEMPERATURES, start=AnnealingStart(on))
     clamped = log_partitions(machine, rows, (seed, 1), RUNS // 4, TEMPERATURES // 2)
     own = np.sqrt((clamped.error * counts) @ (clamped.error * counts)) / counts.sum()
     return AnnealedScore(

@@ -80,6 +80,12 @@ class ByChains(Gradients):
         on = frequencies(data) if isinstance(data, Patterns) else np.full(self.run.network.size, 0.5)
         return np.where(np.isnan(on), 0.5, on)
 
+    def recall(self, memory: Any) -> None:
+        """Chains, running means and what is averaged go on; chains of rows do not, as the rows may be others."""
+        going_on = [(each[0].shape, jax.tree.map(np.shape, each[3:])) for each in (memory, self.memory) if each]
+        if len(going_on) == 2 and going_on[0] == going_on[1]:
+            self.memory = memory[0].copy(), *self.memory[1:3], memory[3].copy(), *memory[4:]
+
     def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: BatchNumber) -> Gradient:
         machine = machine.converted()
         chains = FreeStates(machine, self.coloured)

@@ -48,6 +48,7 @@ class Loop:
         init = jax.vmap(run.optimizer.init) if self.stack else run.optimizer.init
         self.state = self.last_usable = TrainingState(free, to_numpy(init(free)))
         self.begun = self._beginning()
+        steps.recall(getattr(run.optimizer, "memory", None))
         self.alive = np.ones(self.stack, bool)
         self.best = (np.full(self.stack, -np.inf), free, np.zeros(self.stack, int))  # value, parameters, epochs since
         self.held_score = None if run.held_out is None else HonestScore(steps, run.held_out)
@@ -192,6 +193,7 @@ class Loop:
             ~np.array(self.alive) | verdict.diverged,
             verdict.sentences,
             self.steps.accuracy,
+            _memory=self.steps.keeper.memory,
         )
 
     def _verdict(self, network: Any, history: dict) -> Verdict:

@@ -104,6 +104,7 @@ class Fitted(Generic[N]):
     doubts: tuple[str, ...] = ()
     accuracy: Accuracy = Accuracy.ESTIMATE
     _records: Any = None  # of a fit with prior
+    _memory: Any = None  # what later steps need of earlier ones: a fit whose optimiser has it as `memory` goes on
 
     def update(self, rows: Any, weights: Any = None) -> "Fitted":
         """What one fit with `prior` on all rows so far and these would give, in whatever order they came.

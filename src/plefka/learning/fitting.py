@@ -69,8 +69,8 @@ def fit(
         rows are merged and counted, unless they are streamed.
     - `method`: any scheme that has a free energy; G12 unless given. For a machine, what its averages come from: exact,
         G1 or G2 with linear response, bethe, persistent (chains of Gibbs sampling that go on from step to step) or
-        pseudolikelihood; unless given, exact where that is quick, else G2 where rows observe all units, and persistent
-        where they do not, or units are more than 2,048.
+        pseudolikelihood; unless given, exact where all steps are quick, else G2 where rows observe all units, and
+        persistent where they do not, or units are more than 2,048.
     - `prior`: how many cases the numbers of a network of noisy-or units and tables are worth, as in `prior=10`: they
         are then Beta counts, to which exact expectation steps add the rows, and `Fitted.update` further ones. A mapping
         says it of units, of (unit, parent) for a link, of (unit, None) for a leak, and of None for all others, which
@@ -79,10 +79,10 @@ def fit(
         Only `rows`, `weights`, `epochs`, `id_columns` and `verbose` go with it.
     - `weights`: a weight for each row.
     - `optimizer`: any of optax. Unless given, Adam with steps of 0.05, which become shorter for persistent chains; with
-        hidden units these move by plain gradient steps.
+        hidden units these move by plain gradient steps. Chains return an average of what steps have led to.
     - `batch_size`: distinct rows for each step; `seed` shuffles them, and is needed where there is more than one batch.
-        It is 256 unless given, and 32 for a machine, or all rows where they observe all of its units, as their means
-        and second moments are then all that a step needs.
+        It is 256 unless given, and 32 for a machine (for chains up to 128, if rows are many), or all rows where they
+        observe all of its units, as their means and second moments are then all that a step needs.
     - `validation`: rows held out for early stopping, after `patience` epochs in a row without improvement on them;
         `validation_weights`: a weight for each of them.
     - `callback`: called after every epoch with its entry of the history; learning stops where it returns True.

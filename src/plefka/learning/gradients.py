@@ -66,6 +66,9 @@ class Gradients(ABC):
     def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: BatchNumber) -> Gradient:
         """Of some rows, for a machine with its number in the stack."""
 
+    def recall(self, memory: Any) -> None:  # noqa: B027
+        """Go on with what an earlier run has kept."""
+
     def here(self, learned: Any) -> Any:
         """The free numbers where the next gradient is taken, which may be others than those learned so far."""
         return learned

@@ -126,6 +126,9 @@ class MachineSteps(Steps):
         likelihood, counted, converged = (np.reshape([each[k] for each in found], self.stack) for k in range(3))
         return state, Outcome(likelihood, counted, converged, None, stopped)
 
+    def recall(self, memory: Any) -> None:
+        self.gradients.recall(memory)
+
     def network(self, free: Any) -> Any:
         run, rules = self.run, self.run.settings.rules
         if not rules.is_plain:

@@ -9,7 +9,7 @@ from plefka.errors import InvalidInput
 from plefka.inference.infer import infer
 from plefka.inference.library import parse_method
 from plefka.learning import likelihood
-from plefka.learning.annealed import MORE, exact_sums, frequencies, log_partitions
+from plefka.learning.annealed import MORE, AnnealingStart, exact_sums, frequencies, log_partitions
 from plefka.learning.patterns import MISSING, Patterns, as_patterns, as_table
 from plefka.mean_field.schemes import MeanField
 from plefka.methods.for_learning import ForLearning
@@ -259,9 +259,9 @@ def _score_machine(
             "annealed importance sampling needs a seed; add seed=0. It is used because the states of this machine are "
             "too many to sum over, or exact=False was given."
         )
-    start: Any = {"on": frequencies(patterns), "most": MORE}  # of the free machine
+    start, seeds = AnnealingStart(frequencies(patterns), MORE), (0 if seed is None else as_seed(seed),)
     free, clamped = (
-        found or log_partitions(machine, rows, (as_seed(seed), number), num_runs, TEMPERATURES, seconds=0.0, **start)
+        found or log_partitions(machine, rows, (*seeds, number), num_runs, TEMPERATURES, seconds=0.0, start=start)
         for number, (rows, found) in enumerate(zip(questions, sums, strict=True))
     )
     which, effective = patterns.which, np.minimum(clamped.effective, free.effective[0])[patterns.which]

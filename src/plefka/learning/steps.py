@@ -59,6 +59,9 @@ class Steps(ABC):
     ) -> tuple[TrainingState, Outcome]:
         """The state after the step of a batch, and what the batch has shown; `stop`: whether this process should."""
 
+    def recall(self, memory: Any) -> None:  # noqa: B027
+        """Go on with the memory of an earlier run, where this one keeps the like."""
+
     @abstractmethod
     def identity(self) -> dict[str, Any]:
         """What identifies a run of this kind, beside what all have in common."""

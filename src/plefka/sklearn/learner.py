@@ -130,7 +130,9 @@ class Learner(BinaryEstimator):
         method, optimizer = self._rules(network, rows, earlier)
         fitted = fit(
             network, rows, method, weights=data.weights,
-            optimizer=optimizer and _Resumed(optimizer, None if earlier is None else earlier.optimizer_state),
+            optimizer=optimizer and _Resumed(
+                optimizer, *((None, None) if earlier is None else (earlier.optimizer_state, earlier._memory))
+            ),
             epochs=epochs, batch_size=self.batch_size, seed=seed, patience=self.patience, l1=self.l1, l2=self.l2,
             validation=None if held_out is None else self._evidence(network, held_out),
             validation_weights=data.held_out_weights, verbose=bool(self.verbose), **options,
@@ -162,6 +164,7 @@ class _Resumed(NamedTuple):
 
     optimizer: Any
     state: Any
+    memory: Any = None  # of chains, which go on as well
 
     def init(self, parameters: Any) -> Any:
         return self.optimizer.init(parameters) if self.state is None else self.state

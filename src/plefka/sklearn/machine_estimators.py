@@ -81,11 +81,8 @@ class MachineModel(LearnedDensity):
             method = parse_method(self.method)
         else:
             patterns = as_patterns(network, rows)
-            method = (
-                of_machines.default(network, patterns, self.epochs, self.batch_size)
-                if earlier is None
-                else earlier.method
-            )
+            usual = of_machines.default(network, patterns, self.epochs, self.batch_size)
+            method = usual if earlier is None else earlier.method
         if earlier is None:
             self._steps = of_machines.optimizers_of(method, is_complete=not np.isnan(rows).any())
         if self.optimizer is not None:
