@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import plefka as pf
 from plefka.learning.density_search import Found
+from plefka.methods.posterior import Accuracy
 from plefka.sklearn import DensityModel, density_model
 
 NAMES = list("abcd")
@@ -32,7 +33,7 @@ def found(kind, rows, weights=None, *, budget, seed, held_out, names, verbose):
     method = {"belief": "G11", "visible": "exact"}.get(kind, "persistent")
     fitted = pf.fit(start, evidence, method, weights=weights, epochs=1, batch_size=64, seed=seed, verbose=bool(verbose))
     tried = [{"family": kind, "settings": {"budget": budget}, "held_log_likelihood": -2.0, "seconds": 0.1}]
-    return Found(fitted.network, tried, -2.0, 0.1, "exact", 0.1, fitted.stopped, fitted.history, fitted)
+    return Found(fitted.network, tried, -2.0, 0.1, Accuracy.EXACT, 0.1, fitted.stopped, fitted.history, fitted)
 
 
 @pytest.fixture(params=["restricted", "hidden", "visible", "belief"])
