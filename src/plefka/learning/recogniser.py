@@ -30,7 +30,7 @@ class Inputs(NamedTuple):
     frequencies: Any  # of the units, which are taken off
 
 
-class Weights(NamedTuple):
+class RecogniserWeights(NamedTuple):
     """From the inputs through a hidden layer, and past it, to logits."""
 
     first: Any
@@ -54,7 +54,7 @@ class Recogniser:
             frequencies = (data.counts @ (data.values == 1) + 0.5) / (data.counts @ (data.values >= 0) + 1)
         self.inputs = Inputs(data.units, np.flatnonzero(data.has_gaps()), frequencies)
         count, rng = len(data.units) + len(self.inputs.with_gaps), np.random.default_rng([seed, len(drawn)])
-        weights = Weights(
+        weights = RecogniserWeights(
             rng.normal(size=(*stack, count, units)) / np.sqrt(count),
             np.zeros((*stack, units)),
             START * rng.normal(size=(*stack, units, len(drawn))) / np.sqrt(units),
@@ -80,7 +80,7 @@ def _inputs(inputs: Inputs, rows: Any) -> Any:
 
 
 def _objective(
-    learned: tuple[Any, Weights], settings: StepSettings, start: Any, batch: Batch, inputs: Inputs
+    learned: tuple[Any, RecogniserWeights], settings: StepSettings, start: Any, batch: Batch, inputs: Inputs
 ) -> tuple[Any, Outcome]:
     """Minus ln of the mean weight and, for the recognition network, minus the average of ln q under the weights."""
     free, weights = learned
