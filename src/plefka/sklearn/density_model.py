@@ -59,9 +59,7 @@ class DensityModel(BinaryDensity):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Try, choose and learn."""
-        rows = self._rows(X, reset=True)
-        weights = self._sample_weights(rows, sample_weight)
-        self._check_columns(rows, weights)
+        rows, weights = self._learning_rows(X, sample_weight)
         rows, weights, seed = rows[weights > 0], weights[weights > 0], self._seed()
         split: Any = train_test_split(rows, weights, test_size=self.validation_fraction, random_state=seed)
         found = search(
