@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.learning.density_search import search
-from plefka.learning.likelihood_polish import AllStates, FreeChains, polished
+from plefka.learning.likelihood_polish import FreeChains, averages, polished
 from plefka.learning.penalty_path import CompleteRows, penalty_path, strongest
 from plefka.learning.semi_restricted import Penalties, SemiRestricted, log_neighbours
 from plefka.methods.posterior import Accuracy
@@ -150,6 +150,14 @@ def test_l1_of_fit_leaves_zeros_too():
     assert kept.tolist() == [[1, 0], [3, 2]]
 
 
+def of_all_states(machine: SemiRestricted, columns: CompleteRows) -> SemiRestricted:
+    """What the averages of chains estimate."""
+    count = len(columns.means)
+    z = np.array(list(itertools.product([0, 1], repeat=count)), np.float32) - columns.means
+    log_weight = machine.log_weight(z)
+    return averages(machine, z, np.exp(log_weight - np.logaddexp.reduce(log_weight)))
+
+
 # ---- maximum likelihood ----------------------------------------------------------------------------------------------
 
 
@@ -157,7 +165,7 @@ def test_chains_have_the_averages_of_all_states():
     rng = np.random.default_rng(0)
     columns = CompleteRows.of(STATES, np.ones(16))
     machine = SemiRestricted(*(0.7 * part.astype(np.float32) for part in semi_restricted()))
-    exact, chains = AllStates(columns).averages(machine), FreeChains(columns, rng)
+    exact, chains = of_all_states(machine, columns), FreeChains(columns, rng)
     for _ in range(20):
         chains.averages(machine)
     found = [chains.averages(machine) for _ in range(150)]
@@ -170,10 +178,10 @@ def test_polishing_matches_the_averages_of_the_rows():
     columns = CompleteRows.of(*np.unique(rows, axis=0, return_counts=True))
     (start,) = penalty_path(columns, columns.alone(400), [Penalties(0.0, 1e-2)], 100)
     *_, last = polished(start, columns, Penalties(0.0, 0.0), 4000, 0)
-    free = AllStates(columns).averages(last)
+    free = of_all_states(last, columns)
     z = columns.V - columns.means
-    np.testing.assert_allclose(free.bias, 0, atol=0.01)
-    np.testing.assert_allclose(free.pairs, (z.T * columns.shares) @ z, atol=0.01)
+    np.testing.assert_allclose(free.bias, 0, atol=0.02)
+    np.testing.assert_allclose(free.pairs, (z.T * columns.shares) @ z, atol=0.02)
 
 
 # ---- the search ------------------------------------------------------------------------------------------------------
