@@ -65,11 +65,9 @@ def search(
             for _ in progress(run.stages(), run.label, verbose):
                 check()
     except KeyboardInterrupt:
-        if run.best is None:
-            raise
         stopped = Stopped.INTERRUPTED
     fitted = run.fitted(stopped)
-    return Found(fitted.network, run.tried, *run.kept.score, run.seconds, stopped, fitted.history, fitted)
+    return Found(fitted.network, run.tried, *run.best.score, run.seconds, stopped, fitted.history, fitted)
 
 
 def _split(rows: Any, weights: Any, held_out: Any, held_out_weights: Any, seed: int) -> tuple[Patterns, Patterns]:

@@ -23,16 +23,20 @@ from plefka.learning.patterns import Patterns
 from plefka.learning.penalty_path import CompleteRows, penalty_path, sparing, strongest
 from plefka.learning.semi_restricted import BATCH, Climb, Penalties, SemiRestricted, climbed
 
-PATH, TRIAL, CLIMB = 0.1, 0.07, 0.3  # of the budget: the path, the trial of a size, and the climb of the best one
+PATH, TRIAL, CLIMB = 0.1, 0.07, 0.25  # of the budget: the path, the trial of a size, and the climb of the best one
 SIZES, COMPILING = (8, 32, 96), 1.5  # hidden units that are tried, and seconds that each takes beside its steps
 POINTS, WEAKER, PATH_STEPS = 23, 0.7, 60  # of the path of l1, each so much weaker; steps for each at most
 STRONG_L2, L2_POINTS, HIDDEN_L2 = 30.0, 8, 10.0  # rows' worth: where the path of l2 begins, and with hidden units
 SPARING = (4.0, 2.8, 2.0, 1.4, 1.0, 0.7, 0.5)  # times the best l1, for the path that spares strong couplings
 RATE, CHUNK, PASSES = 1e-2, 64, 60  # of a climb: its first rate, steps at once, and passes over the rows at most
 MOST_POLISHED = 20_000  # steps
-JUDGED_SHARE = 0.15  # of the budget, for the last annealing
+JUDGED_SHARE = 0.1  # of the budget, for the last annealing
 FAMILIES = {"restricted machine": (64, "persistent", 3e-7), "sigmoid belief network": (16, None, 2e-6)}
-FAMILY_EPOCHS, MOST_EPOCHS = 10, 300  # of what `fit` learns, on fewer rows if so many do not fit, and at most
+FAMILY_EPOCHS, MOST_EPOCHS, EPOCH_SECONDS = (
+    10,
+    300,
+    0.02,
+)  # of what `fit` learns: on fewer rows if so many take too long
 FAMILIES_FROM = 20.0  # seconds of budget, where rows are complete
 PAIRWISE, SEMI = "pairwise machine", "semi-restricted machine"
 
@@ -49,38 +53,26 @@ class Trained(NamedTuple):
 class DensityTrials:
     """One after another, and the best so far."""
 
-    best: Trained | None = None
-
     def __init__(self, data: Patterns, held: Patterns, budget: float, seed: int, names: Sequence[str] | None):
         self.data, self.budget, self.seed, self.names = data, budget, seed, names
         self.left, self.start, self.size, self.doing = budget, time.monotonic(), data.size, "independent columns"
         self.tried: list[dict] = []
         on = frequencies(data)
         self.held = HeldRows(held, np.where(np.isnan(on), 0.5, on), seed)
+        self.best = Trained(self.held.of_columns(), SemiRestricted.alone(self.held.on))
+        self._keep(self.doing, "", self.best)
         self.complete = not any(rows.has_gaps().any() or len(rows.units) < self.size for rows in (data, held))
 
     @property
     def seconds(self) -> float:
         return time.monotonic() - self.start
 
-    @property
-    def kept(self) -> Trained:
-        """The best so far; independent columns are tried before anything can be interrupted."""
-        if self.best is None:
-            raise RuntimeError("the search has not begun")
-        return self.best
-
     def label(self) -> str:
-        best = "" if self.best is None else f", best ln P of held rows {self.best.score.value:.4f}"
-        return f"{self.doing}{best}"
+        return f"{self.doing}, best ln P of held rows {self.best.score.value:.4f}"
 
     def stages(self) -> Iterator[None]:
         """Everything in turn; it can be left wherever it yields."""
-        n, on = self.size, self.held.on
-        alone = SemiRestricted(np.zeros((n, n)), np.log(on) - np.log1p(-on), np.zeros((n, 0)), np.zeros(0))
-        self._keep("independent columns", "", Trained(self.held.of_columns(), alone))
-        yield
-        if self.complete and n > 1:
+        if self.complete and self.size > 1:
             yield from self._machines()
         elif not self.complete:
             for family in (PAIRWISE, SEMI):
@@ -90,22 +82,22 @@ class DensityTrials:
                 found[family] = self._family(family, TRIAL * self.budget).safe
                 yield
             self._family(max(found, key=lambda family: found[family]), self.left)
-        best = self.kept
-        if isinstance(best.result, SemiRestricted):
-            self.doing = "scoring"
-            self.best = best._replace(score=self.held.of_machine(best.result, JUDGED_SHARE * self.budget))
+        if isinstance(self.best.result, SemiRestricted):
+            self.doing, seconds = "scoring", JUDGED_SHARE * self.budget
+            self.best = self.best._replace(score=self.held.of_machine(self.best.result, seconds))
 
     def fitted(self, stopped: Stopped) -> Fitted:
         """The best network, with an entry of the history for each trial."""
-        result = self.kept.result
+        result = self.best.result
         network = result.machine(self.names) if isinstance(result, SemiRestricted) else result
         scored = [each for each in self.tried if each["kind"] is not None]
-        history = {name: np.ones(len(scored)) for name in HISTORY_COLUMNS}
-        history |= {"epoch": np.arange(1, len(scored) + 1), "seconds": np.array([each["until"] for each in scored])}
-        history |= dict.fromkeys(("objective", "log_likelihood"), np.full(len(scored), np.nan))
-        history["validation"] = np.array([each["held_log_likelihood"] for each in scored])
-        history["validation_error"] = np.array([each["standard_error"] for each in scored])
-        return Fitted(network, history, stopped, parse_method(self.kept.method), None)
+        history = {name: np.full(len(scored), np.nan) for name in HISTORY_COLUMNS} | {
+            "epoch": np.arange(len(scored)) + 1
+        }
+        told = {"seconds": "until", "validation": "held_log_likelihood", "validation_error": "standard_error"}
+        history |= {name: np.array([each[key] for each in scored]) for name, key in told.items()}
+        history |= dict.fromkeys(("solved", "converged"), np.ones(len(scored)))
+        return Fitted(network, history, stopped, parse_method(self.best.method), None)
 
     # ---- what is kept of a trial -----------------------------------------------------------------------------------
 
@@ -114,7 +106,7 @@ class DensityTrials:
         about = (*found.score, self.seconds - done, self.seconds)
         names = ("held_log_likelihood", "standard_error", "kind", "seconds", "until")
         self.tried.append({"family": family, "settings": settings, **dict(zip(names, about, strict=True))})
-        if self.best is None or found.score.safe > self.best.score.safe:
+        if found.score.safe > self.best.score.safe:
             self.best = found
         return found.score
 
@@ -144,7 +136,7 @@ class DensityTrials:
             self._family(family, TRIAL / 2 * self.budget)
             yield
         hidden = max(SIZES, key=lambda size: scores[size])
-        if scores[hidden] >= self.kept.score.safe:
+        if scores[hidden] >= self.best.score.safe:
             yield from self._climb(base, hidden, penalties, CLIMB * self.budget, "pseudolikelihood")
         yield from self._polish()
 
@@ -163,13 +155,14 @@ class DensityTrials:
         top = strongest(columns)
         by_l1 = [Penalties(top * WEAKER**k, 0.0) for k in range(1, POINTS + 1)]
         by_l2 = [Penalties(0.0, STRONG_L2 * share / 2**k) for k in range(L2_POINTS)]
-        found = yield from self._down(columns, columns.alone(some.total), by_l1, most)
+        alone = SemiRestricted(*(part.astype(np.float32) for part in SemiRestricted.alone(frequencies(some))))
+        found = yield from self._down(columns, alone, by_l1, most)
         paths = [*found, *(yield from self._down(columns, found[-1][0], by_l2, most))]
         spared = [sparing(found[-1][1], found[-1][0], factor) for factor in SPARING]
         paths += yield from self._down(columns, found[-1][0], spared, most)
+        paths = [(machine.around(self.columns.means - columns.means), each) for machine, each in paths]
         scores = []
         for machine, penalties in paths:
-            machine = machine.around(columns.means - self.columns.means)
             scores.append(self._try(machine, penalties, "pseudolikelihood"))
             yield
         return paths[int(np.argmax(scores))]
@@ -212,7 +205,7 @@ class DensityTrials:
 
     def _polish(self) -> Iterator[None]:
         """Maximum likelihood of the best machine in the time that is left, kept where it raises the score."""
-        best = self.kept
+        best = self.best
         if not isinstance(best.result, SemiRestricted):
             return
         self.doing, hidden = "maximum likelihood", len(best.result.hidden)
@@ -233,17 +226,13 @@ class DensityTrials:
         self.doing, hidden = family, min(hidden, 2 * self.size)
         cost *= self.size + hidden
         some = self.data.thinned(max(50, int(seconds / FAMILY_EPOCHS / cost)))
-        rows, epochs = table(some), int(np.clip(seconds / cost / len(some), 1, MOST_EPOCHS))
+        cost = cost * len(some) + EPOCH_SECONDS
+        rows, epochs = table(some), int(np.clip(seconds / cost, 1, MOST_EPOCHS))
         belief = family == "sigmoid belief network"
         start = to_learn((hidden,), rows, self.seed) if belief else machine_to_learn(hidden, rows, self.seed)
-        given = {
-            "weights": some.counts,
-            "epochs": epochs,
-            "seed": self.seed,
-            "l2": 0 if belief else HIDDEN_L2 / 2 / self.data.total,
-        }
-        found = fit(start, rows, method, verbose=False, **given)
-        self.left -= epochs * cost * len(some)
+        l2 = 0.0 if belief else HIDDEN_L2 / 2 / self.data.total
+        found = fit(start, rows, method, weights=some.counts, epochs=epochs, seed=self.seed, l2=l2, verbose=False)
+        self.left -= epochs * cost
         settings, how = f"hidden={hidden}, {found.method}, {len(some):,} rows, {epochs} epochs", found.method
         if belief or not self.complete:
             return self._keep(family, settings, Trained(self.held.of_network(found.network), found.network, how))

@@ -28,13 +28,6 @@ class CompleteRows(NamedTuple):
         V, shares = values.astype(np.float32), (counts / counts.sum()).astype(np.float32)
         return cls(V, shares, (shares @ V).astype(np.float32))
 
-    def alone(self, total: float) -> SemiRestricted:
-        """Independent columns, each with the frequency that half a row more on and off gives."""
-        on, n = (self.means * total + 0.5) / (total + 1), len(self.means)
-        bias = np.log(on) - np.log1p(-on)
-        parts = np.zeros((n, n)), bias, np.zeros((n, 0)), np.zeros(0)
-        return SemiRestricted(*(part.astype(np.float32) for part in parts))
-
 
 def penalty_path(
     columns: CompleteRows, start: SemiRestricted, penalties: list[Penalties], most_steps: int

@@ -37,6 +37,12 @@ class SemiRestricted(NamedTuple):
         bias = np.asarray(machine.bias)
         return cls(full[np.ix_(columns, columns)], bias[columns], full[np.ix_(columns, hidden)], bias[hidden])
 
+    @classmethod
+    def alone(cls, on: np.ndarray) -> "SemiRestricted":
+        """Independent columns, which are on so often."""
+        n = len(on)
+        return cls(np.zeros((n, n)), np.log(on) - np.log1p(-on), np.zeros((n, 0)), np.zeros(0))
+
     def around(self, shift: np.ndarray) -> "SemiRestricted":
         """The same distribution, of z + shift: by -m of columns themselves."""
         return self._replace(bias=self.bias + self.pairs @ shift, hidden=self.hidden + shift @ self.weights)
