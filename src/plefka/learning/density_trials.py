@@ -17,7 +17,7 @@ from plefka.learning import likelihood_polish
 from plefka.learning.annealed import frequencies
 from plefka.learning.fitted import HISTORY_COLUMNS, Fitted, Stopped
 from plefka.learning.fitting import fit
-from plefka.learning.held_scores import HeldRows, HeldScore, annealing_seconds, table
+from plefka.learning.held_scores import HeldRows, HeldScore
 from plefka.learning.likelihood_polish import polished
 from plefka.learning.patterns import Patterns
 from plefka.learning.penalty_path import CompleteRows, penalty_path, sparing, strongest
@@ -26,11 +26,11 @@ from plefka.learning.semi_restricted import BATCH, Climb, Penalties, SemiRestric
 PATH, TRIAL, CLIMB = 0.1, 0.07, 0.25  # of the budget: the path, the trial of a size, and the climb of the best one
 SIZES, COMPILING = (8, 32, 96), 1.5  # hidden units that are tried, and seconds that each takes beside its steps
 POINTS, WEAKER, PATH_STEPS = 23, 0.7, 60  # of the path of l1, each so much weaker; steps for each at most
-STRONG_L2, L2_POINTS, HIDDEN_L2 = 30.0, 8, 10.0  # rows' worth: where the path of l2 begins, and with hidden units
+STRONG_L2, L2_POINTS, HIDDEN_L2 = 30.0, 8, 20.0  # rows' worth: where the path of l2 begins, and with hidden units
 SPARING = (4.0, 2.8, 2.0, 1.4, 1.0, 0.7, 0.5)  # times the best l1, for the path that spares strong couplings
 RATE, CHUNK, PASSES = 1e-2, 64, 60  # of a climb: its first rate, steps at once, and passes over the rows at most
 MOST_POLISHED = 20_000  # steps
-JUDGED_SHARE = 0.1  # of the budget, for the last annealing
+TRIED, JUDGED = 0.01, 0.1  # of the budget: the annealing of a trial, and of the result
 FAMILIES = {"restricted machine": (64, "persistent", 3e-7), "sigmoid belief network": (16, None, 2e-6)}
 FAMILY_EPOCHS, MOST_EPOCHS, EPOCH_SECONDS = (
     10,
@@ -83,8 +83,9 @@ class DensityTrials:
                 yield
             self._family(max(found, key=lambda family: found[family]), self.left)
         if isinstance(self.best.result, SemiRestricted):
-            self.doing, seconds = "scoring", JUDGED_SHARE * self.budget
-            self.best = self.best._replace(score=self.held.of_machine(self.best.result, seconds))
+            self.doing = "scoring"
+            found = self.held.of_machine(self.best.result, JUDGED * self.budget, number=1)
+            self.best = self.best._replace(score=found)
 
     def fitted(self, stopped: Stopped) -> Fitted:
         """The best network, with an entry of the history for each trial."""
@@ -119,8 +120,8 @@ class DensityTrials:
         hidden = len(machine.hidden)
         settings = (f"hidden={hidden}, " if hidden else "") + f"{penalties}, {how}"
         machine = machine.around(-self.columns.means)
-        self.left -= annealing_seconds(self.size + hidden)
-        found = Trained(self.held.of_machine(machine), machine, method, penalties)
+        self.left -= TRIED * self.budget
+        found = Trained(self.held.of_machine(machine, TRIED * self.budget), machine, method, penalties)
         return self._keep(SEMI if hidden else PAIRWISE, settings, found).safe
 
     # ---- machines of coupled columns -------------------------------------------------------------------------------
@@ -194,11 +195,10 @@ class DensityTrials:
             self._leave_out(SEMI, f"{hidden} hidden units take too long")
             return -np.inf
         climb, self.left = Climb.begin(base.with_hidden(hidden, self.seed)), self.left - COMPILING - steps * step
-        rng, chances = np.random.default_rng([self.seed, hidden]), columns.shares / columns.shares.sum(dtype=float)
+        rng = np.random.default_rng([self.seed, hidden])
         for first in range(0, steps, CHUNK):
-            batches = rng.choice(len(columns.V), (CHUNK, BATCH), p=chances)
             rates = RATE * (1 - np.arange(first, first + CHUNK) / steps)
-            given = climb, columns.V, columns.means, batches, rates, penalties
+            given = climb, columns.V, columns.means, columns.drawn(rng, (CHUNK, BATCH)), rates, penalties
             climb = climbed(*given, work=BATCH * self.size * hidden, dtype="float32")
             yield
         return self._try(climb.machine, penalties, how)
@@ -210,7 +210,7 @@ class DensityTrials:
             return
         self.doing, hidden = "maximum likelihood", len(best.result.hidden)
         step = likelihood_polish.seconds_of_a_step(self.size, hidden, len(self.data))
-        reserve = JUDGED_SHARE * self.budget + 4 * annealing_seconds(self.size + hidden)
+        reserve = (JUDGED + 4 * TRIED) * self.budget
         steps = int(np.clip((self.left - reserve) / step, 0, MOST_POLISHED)) // 4 * 4
         machine = SemiRestricted(*(part.astype(np.float32) for part in best.result.around(self.columns.means)))
         given = self.columns, best.penalties.halved, steps, self.seed
@@ -227,7 +227,7 @@ class DensityTrials:
         cost *= self.size + hidden
         some = self.data.thinned(max(50, int(seconds / FAMILY_EPOCHS / cost)))
         cost = cost * len(some) + EPOCH_SECONDS
-        rows, epochs = table(some), int(np.clip(seconds / cost, 1, MOST_EPOCHS))
+        rows, epochs = some.rows(), int(np.clip(seconds / cost, 1, MOST_EPOCHS))
         belief = family == "sigmoid belief network"
         start = to_learn((hidden,), rows, self.seed) if belief else machine_to_learn(hidden, rows, self.seed)
         l2 = 0.0 if belief else HIDDEN_L2 / 2 / self.data.total
@@ -236,7 +236,10 @@ class DensityTrials:
         settings, how = f"hidden={hidden}, {found.method}, {len(some):,} rows, {epochs} epochs", found.method
         if belief or not self.complete:
             return self._keep(family, settings, Trained(self.held.of_network(found.network), found.network, how))
-        self.left -= annealing_seconds(self.size + hidden)
+        self.left -= TRIED * self.budget
         machine = SemiRestricted.of(found.network, *np.split(np.arange(found.network.size), [self.size]))
-        penalties = Penalties(0.0, 0.0, HIDDEN_L2 / self.data.total)
-        return self._keep(family, settings, Trained(self.held.of_machine(machine), machine, how, penalties))
+        penalties, score = (
+            Penalties(0.0, 0.0, HIDDEN_L2 / self.data.total),
+            self.held.of_machine(machine, TRIED * self.budget),
+        )
+        return self._keep(family, settings, Trained(score, machine, how, penalties))

@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plefka.learning.annealed import AnnealingStart, log_partitions
-from plefka.learning.patterns import MISSING, Patterns
+from plefka.learning.patterns import Patterns
 from plefka.learning.scoring import score
 from plefka.learning.semi_restricted import SemiRestricted
 from plefka.methods.posterior import Accuracy
 
-TRIED, JUDGED = (200, 500), (500, 1000)  # runs and temperatures of the annealing of a trial, and of the result
+ANNEALED, FEWEST = 200, 300  # runs, and temperatures at least: more of these find what few runs do
 EXACT_SECONDS, JUDGED_ROWS = 1.0, 256  # of a sum over states that is done instead; rows that other networks score
 
 
@@ -40,12 +40,12 @@ class HeldRows(NamedTuple):
         log_p = (V == 1) @ np.log(self.on)[units] + (V == 0) @ np.log1p(-self.on)[units]
         return HeldScore(float(log_p @ self.rows.counts / self.rows.total), 0.0, Accuracy.EXACT)
 
-    def of_machine(self, machine: SemiRestricted, judged_seconds: float = 0.0) -> HeldScore:
-        """By a machine around columns that are 0; with more runs and temperatures in the seconds given."""
+    def of_machine(self, machine: SemiRestricted, seconds: float, number: int = 0) -> HeldScore:
+        """By a machine around columns that are 0, with as many temperatures as the seconds allow."""
         network, hidden = machine.machine(), np.full(len(machine.hidden), np.nan)
-        most = int(judged_seconds / annealing_seconds(network.size, JUDGED))
-        start, size = AnnealingStart(np.append(self.on, hidden), max(1, most)), JUDGED if judged_seconds else TRIED
-        given = np.full((1, network.size), np.nan), (self.seed, int(judged_seconds > 0)), *size
+        step = network.size * (1e-5 + 2.5e-10 * ANNEALED * network.size)  # seconds, about, on one core of 2024
+        start, temperatures = AnnealingStart(np.append(self.on, hidden)), max(FEWEST, int(seconds / step))
+        given = np.full((1, network.size), np.nan), (self.seed, number), ANNEALED, temperatures
         free = log_partitions(network, *given, seconds=EXACT_SECONDS, start=start)
         precise = SemiRestricted(*(part.astype(float) for part in machine))
         value = self.rows.counts @ precise.log_weight(self.rows.values.astype(float)) / self.rows.total
@@ -55,18 +55,6 @@ class HeldRows(NamedTuple):
     def of_network(self, network: Any) -> HeldScore:
         """By any network, of some of the rows."""
         held = self.rows.thinned(JUDGED_ROWS)
-        scored = score(network, table(held), seed=self.seed, num_samples=100)
+        scored = score(network, held.rows(), seed=self.seed, num_samples=100)
         kind = Accuracy.EXACT if scored.is_exact else Accuracy.ESTIMATE
         return HeldScore(float(scored.log_likelihood @ held.counts / held.total), scored.mean_error, kind)
-
-
-def annealing_seconds(units: int, size: tuple[int, int] = TRIED) -> float:
-    """What annealing takes, about, on one core of 2024."""
-    return size[1] * units * (1e-5 + 2.5e-10 * size[0] * units)
-
-
-def table(patterns: Patterns) -> np.ndarray:
-    """Patterns with nan where missing."""
-    rows = np.full((len(patterns), patterns.size), np.nan)
-    rows[:, patterns.units] = np.where(patterns.values == MISSING, np.nan, patterns.values)
-    return rows

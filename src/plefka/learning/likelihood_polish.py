@@ -31,7 +31,7 @@ def polished(
     z, w = columns.V - columns.means, columns.shares
     free, climb, average, pairs = FreeChains(columns, rng), Climb.begin(machine), machine, (z.T * w) @ z
     for step in range(1, steps + 1):
-        some = slice(None) if len(z) <= ROWS else rng.choice(len(z), ROWS, p=w / w.sum(dtype=float))
+        some = slice(None) if len(z) <= ROWS else columns.drawn(rng, ROWS)
         data = averages(climb.machine, z[some], w if len(z) <= ROWS else np.full(ROWS, 1 / ROWS, np.float32), pairs)
         slope = SemiRestricted(*(d - f for d, f in zip(data, free.averages(climb.machine), strict=True)))
         if len(z) > ROWS:  # known without the noise of some rows
@@ -57,8 +57,7 @@ class FreeChains:
 
     def __init__(self, columns: CompleteRows, rng: np.random.Generator):
         self.rng, self.means = rng, columns.means
-        begin = rng.choice(len(columns.V), STATES, p=columns.shares / columns.shares.sum(dtype=float))
-        self.V = columns.V[begin].T.copy()  # (columns, chains)
+        self.V = columns.V[columns.drawn(rng, STATES)].T.copy()  # (columns, chains)
         self.share = np.full(STATES, 1 / STATES, np.float32)
 
     def averages(self, machine: SemiRestricted) -> SemiRestricted:

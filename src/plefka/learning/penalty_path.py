@@ -6,7 +6,7 @@ spares the couplings that the first one found strong (the adaptive lasso of Zou,
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,10 @@ class CompleteRows(NamedTuple):
     def of(cls, values: np.ndarray, counts: np.ndarray) -> "CompleteRows":
         V, shares = values.astype(np.float32), (counts / counts.sum()).astype(np.float32)
         return cls(V, shares, (shares @ V).astype(np.float32))
+
+    def drawn(self, rng: np.random.Generator, shape: Any) -> np.ndarray:
+        """Numbers of rows."""
+        return rng.choice(len(self.V), shape, p=self.shares / self.shares.sum(dtype=float))
 
 
 def penalty_path(
