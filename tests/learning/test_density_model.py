@@ -20,7 +20,7 @@ PAIRS = np.array([[1, 1, 0, 0], [0, 0, 1, 1]], float)
 ROWS = np.abs(PAIRS[np.arange(60) % 2] - (np.random.default_rng(0).random((60, 4)) < 0.1))
 
 
-def found(kind, rows, weights=None, *, budget, seed, held_out, names, verbose):
+def found(kind, rows, weights=None, *, budget, seed, held_out, held_out_weights, names, verbose):
     """A network that learned a little from all rows; what it scores is made up."""
     table: Any = rows if names is None else pd.DataFrame(rows, columns=names)
     if kind == "belief":
@@ -99,7 +99,7 @@ def test_rows_of_weight_0_are_left_out_and_others_held_out(monkeypatch):
     count = int((weights > 0).sum())
     assert len(seen["rows"]) + len(seen["held_out"]) == count
     assert len(seen["held_out"]) == -(-count // 4)
-    assert set(seen["weights"]) == {2.0}
+    assert set(seen["weights"]) == set(seen["held_out_weights"]) == {2.0}
     assert (seen["budget"], seen["names"], seen["verbose"]) == (7.5, None, False)
 
 

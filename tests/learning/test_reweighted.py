@@ -15,7 +15,7 @@ from plefka.learning.gradient_step import Batch, solve_rows
 from plefka.learning.of_beliefs import settings as settings_of
 from plefka.learning.parameters import parametrisation
 from plefka.learning.patterns import as_patterns
-from plefka.learning.recognition import Recogniser
+from plefka.learning.recogniser import Recogniser
 from plefka.learning.scoring import score
 from plefka.learning.step_trial import SIZES
 from plefka.learning.weighted_states import WHOLE
