@@ -11,8 +11,8 @@ import pytest
 import plefka as pf
 from plefka.cli.fit_start import split
 from plefka.errors import InvalidFile
+from plefka.learning import by_free_energy as loop
 from plefka.learning import fitting
-from plefka.learning import of_beliefs as loop
 from plefka.tables.table import read_table
 
 NAN = np.nan
