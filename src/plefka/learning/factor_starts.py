@@ -1,11 +1,10 @@
 """Starts of a noisy-or network with one hidden layer, from non-negative factorisations of its rows (Lee & Seung 2001).
 
-Rows are about A B with A, B >= 0: how much each cause acts in each row, and what it acts on. Missing entries have no
-part in it. After some steps of each start the best one goes on. Where one of its causes stands for two, and two for
-one, the first is split and the others become one, if that is better.
+Rows are about A B with A, B >= 0: how much each cause acts in each row, and what it acts on. Of many factorisations
+those with the least squares are rarely without a cause, or with one twice; after some steps the best of them goes on.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -18,33 +17,29 @@ from plefka.tables.dataset import MISSING
 if TYPE_CHECKING:
     from plefka.learning.steps import LearningRun
 
-START_ROWS, SHORT = 2000, 16  # rows that starts are compared on, and steps of each
-SPLITS = 6  # causes at most that are tried to be split, those first whose findings disagree most
-UPDATES = 150
+FACTOR_ROWS, UPDATES = 4000, 100  # of each factorisation
+COMPARED, COMPARED_ROWS, SHORT = 3, 2000, 16  # the best factorisations, after some steps on some rows
+THE_SAME, NEAR = 1e-4, 1e-2  # of the least squares: what is one factorisation, and what is compared with the best one
 STRONGEST, STRONG = 0.1, 0.75  # share of a cause's links that are taken for strong ones, and how strong these are
 LEAK, WEAKEST, STRONGEST_LINK = 0.05, 0.01, 0.95
 RARE, OFTEN = 0.03, 0.6  # priors of causes
 SMALLEST_FACTOR = 1e-9
 
 
-def factorised(values: np.ndarray, counts: np.ndarray, rank: int, rng: np.random.Generator) -> tuple:
-    """A (rows, rank) and B (rank, columns) of the least squares of what is observed, by multiplicative updates."""
-    seen = (values != MISSING) * counts[:, None]
-    target = (values == 1) * counts[:, None]
-    A, B = rng.random((len(values), rank)) + 0.1, rng.random((rank, values.shape[1])) + 0.1
-    B *= target.sum() / (seen.sum() * 0.3 * rank)
+def factorised(rows: np.ndarray, rank: int, rng: np.random.Generator) -> tuple[float, np.ndarray, np.ndarray]:
+    """The least squares, A (rows, rank) and B (columns, rank), by updates of one cause after the other (HALS).
+
+    Updates that multiply need ten times as many (Cichocki & Phan 2009).
+    """
+    A, B = rng.random((len(rows), rank)), rng.random((rows.shape[1], rank))
+    A *= rows.mean() * 4 / rank
     for _ in range(UPDATES):
-        A *= (target @ B.T) / ((seen * (A @ B)) @ B.T + SMALLEST_FACTOR)
-        B *= (A.T @ target) / (A.T @ (seen * (A @ B)) + SMALLEST_FACTOR)
-    return A, B
-
-
-class Tried(NamedTuple):
-    """The numbers after some steps, ln P of the rows before the last of them, and the states of the rows."""
-
-    value: float
-    fields: np.ndarray
-    states: Any
+        for target, left, right in ((rows, A, B), (rows.T, B, A)):
+            moments, squares = target @ right, right.T @ right
+            for k in range(rank):
+                step = (moments[:, k] - left @ squares[:, k]) / (squares[k, k] + SMALLEST_FACTOR)
+                left[:, k] = np.maximum(left[:, k] + step, 0.0)
+    return float(((rows - A @ B.T) ** 2).sum()), A, B
 
 
 class FactorStarts:
@@ -52,84 +47,59 @@ class FactorStarts:
 
     def __init__(self, families: Families, maximisation: Maximisation, run: "LearningRun", seed: int):
         self.families, self.maximisation, self.run, self.seed = families, maximisation, run, seed
+        self.rank = len(families.parents)
 
-    @property
-    def applies(self) -> bool:
-        """Whether there is one hidden layer, rows observe all below it, and all numbers are free."""
-        layers, moves = self.run.network.layers or (), self.maximisation.moves
-        edges = moves[:, 1:].sum() == self.run.network.num_edges
-        free = moves[:, 0].all() and edges and not self.maximisation.groups.any()
-        return (
+    def applies(self, values: np.ndarray) -> bool:
+        """Whether there is one hidden layer, rows observe all below it and nothing of it, and all numbers are free."""
+        layers, moves, seen = self.run.network.layers or (), self.maximisation.moves, (values != MISSING).any(axis=0)
+        free = moves[:, 0].all() and moves[:, 1:].sum() == self.run.network.num_edges
+        return bool(
             len(layers) == 2
-            and bool(free)
-            and np.array_equal(np.sort(self.run.data.units), np.arange(*np.cumsum(layers)))
+            and (seen == (np.arange(len(seen)) >= layers[0])).all()
+            and free
+            and not self.maximisation.groups.any()
         )
 
     def best(self, own: np.ndarray, values: np.ndarray) -> np.ndarray:
         """The network's own numbers, or those of a factorisation where some steps make it better."""
-        method, data = self.run.method, cast(Patterns, self.run.data)
-        if not method.starts or not self.applies:
+        counts = cast(Patterns, self.run.data).counts
+        if not self.run.method.starts or not self.applies(values):
             return own
-        some = np.random.default_rng([self.seed, 0]).permutation(len(data))[:START_ROWS]
-        self.values, self.counts = values[some], data.counts[some]
-        found = [self._tried(self._factorised([self.seed, 0, number]), SHORT) for number in range(method.starts)]
-        best = max(found, key=lambda each: each.value)
-        for number in range(SPLITS if len(self.families.parents) > 2 else 0):
-            other = self._tried(self._split(best, number), SHORT)
-            best = max(best, other, key=lambda each: each.value)
-        return max(self._tried(own, 1), best, key=lambda each: each.value).fields
+        order = np.random.default_rng([self.seed, 0]).permutation(len(values))
+        some, few = order[:FACTOR_ROWS], order[:COMPARED_ROWS]
+        starts = self._factorisations(values[some, self.rank :], counts[some])
+        tried = [self._after(start, SHORT, values[few], counts[few]) for start in starts]
+        return max([self._after(own, 1, values[few], counts[few]), *tried], key=lambda each: each[0])[1]
 
-    def _factorised(self, seed: list[int]) -> np.ndarray:
+    def _factorisations(self, columns: np.ndarray, counts: np.ndarray) -> list[np.ndarray]:
+        """The numbers of the best factorisations of these rows, with the means of columns for what is missing."""
+        weights = np.sqrt(counts)[:, None]
+        seen = (columns != MISSING) * counts[:, None]
+        means = (seen * columns).sum(axis=0) / np.maximum(seen.sum(axis=0), SMALLEST_FACTOR)
+        rows = np.where(columns == MISSING, means, columns) * weights
+        seeds = ([self.seed, 0, number] for number in range(self.run.method.starts))
+        found = sorted((factorised(rows, self.rank, np.random.default_rng(z)) for z in seeds), key=lambda each: each[0])
+        squares = np.array([each[0] for each in found])
+        best = (np.diff(squares, prepend=-np.inf) > THE_SAME * squares) & (squares <= (1 + NEAR) * squares[0])
+        return [self._numbers(found[k][1] / weights, found[k][2], counts) for k in np.flatnonzero(best)[:COMPARED]]
+
+    def _numbers(self, A: np.ndarray, B: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """The numbers of a factorisation."""
-        rank = len(self.families.parents)
-        columns = self.values[:, rank:]
-        A, B = factorised(columns, self.counts, rank, np.random.default_rng(seed))
-        strongest = max(min(3, B.shape[1]), int(STRONGEST * B.shape[1]))
-        scale = np.sort(B, axis=1)[:, -strongest:].mean(axis=1) / STRONG + SMALLEST_FACTOR
-        acts = (A * scale > STRONG * 0.67) * self.counts[:, None]
+        rank, strongest = self.rank, max(min(3, len(B)), int(STRONGEST * len(B)))
+        scale = np.sort(B, axis=0)[-strongest:].mean(axis=0) / STRONG + SMALLEST_FACTOR
         p = np.zeros_like(self.maximisation.on)
-        p[:rank, 0], p[rank:, 0] = np.clip(acts.sum(axis=0) / self.counts.sum(), RARE, OFTEN), LEAK
-        p[rank:, 1:] = np.clip(B / scale[:, None], WEAKEST, STRONGEST_LINK).T
+        p[:rank, 0] = np.clip(np.average(A * scale > STRONG * 0.67, axis=0, weights=counts), RARE, OFTEN)
+        p[rank:, 0], p[rank:, 1:] = LEAK, np.clip(B / scale, WEAKEST, STRONGEST_LINK)
         return -np.log1p(-p)
 
-    def _tried(self, fields: np.ndarray, steps: int) -> Tried:
-        """Some steps from these numbers."""
-        rng, every = np.random.default_rng(self.seed), np.arange(len(self.counts))
-        states, value = states_of(self.families, self.values, self.run.method.states), -np.inf
-        warm(states, fields, every, self.counts, rng)
-        scale = self.run.data.total / self.counts.sum()
+    def _after(self, fields: np.ndarray, steps: int, values: np.ndarray, counts: np.ndarray) -> tuple:
+        """ln P of some rows before the last of these steps, and the numbers after them."""
+        rng, every, value = np.random.default_rng(self.seed), np.arange(len(counts)), -np.inf
+        states = states_of(self.families, values, self.run.method.states)
+        warm(states, fields, every, counts, rng)
+        scale = self.run.data.total / counts.sum()
         for _ in range(steps):
-            share, acted, log_p = states.step(fields, every, self.counts, rng)
-            value = float(log_p @ self.counts)
+            share, acted, log_p = states.step(fields, every, counts, rng)
+            value = float(log_p @ counts)
             fields = self.maximisation.of(fields, share * scale, acted * scale)
-        return Tried(value, fields, states)
-
-    def _split(self, found: Tried, number: int) -> np.ndarray:
-        """With the two most alike causes as one, and another one as two."""
-        rank, fields = len(self.families.parents), found.fields.copy()
-        p = -np.expm1(-fields)
-        W, priors = p[rank:, 1:], p[:rank, 0]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            alike = np.nan_to_num(np.corrcoef(W.T)) - 2 * np.eye(rank)
-        kept, spare = sorted(np.unravel_index(alike.argmax(), alike.shape), key=lambda k: -priors[k] * W[:, k].sum())
-        directions = [self._disagreement(found, k) for k in range(rank)]
-        order = [k for k in np.argsort([-size for size, _ in directions]) if k not in (kept, spare)]
-        split = order[number % len(order)]
-        sign = directions[split][1]
-        W[:, kept] = np.maximum(W[:, kept], W[:, spare])
-        priors[kept] = min(priors[kept] + priors[spare], OFTEN)
-        W[:, spare], W[:, split] = np.where(sign > 0, W[:, split], WEAKEST), np.where(sign > 0, WEAKEST, W[:, split])
-        priors[spare] = priors[split]
-        return -np.log1p(-np.minimum(p, 1 - 1e-9))
-
-    def _disagreement(self, found: Tried, cause: int) -> tuple[float, np.ndarray]:
-        """How much findings of a cause vary against each other where it is on, and along which direction."""
-        S, rank = found.states.most_probable(found.fields, self.counts), len(self.families.parents)
-        some = S[:, cause] > 0
-        if not some.any():
-            return 0.0, np.ones(len(found.fields) - rank)
-        columns = self.values[some, rank:]
-        p_on = -np.expm1(-np.concatenate([np.ones((some.sum(), 1)), S[some]], axis=1) @ found.fields[rank:].T)
-        residual = np.where(columns >= 0, (columns == 1) - p_on, 0.0) * -np.expm1(-found.fields[rank:, 1 + cause])
-        size, vectors = np.linalg.eigh(residual.T @ (residual * self.counts[some, None]))
-        return float(size[-1]), vectors[:, -1]
+        return value, fields

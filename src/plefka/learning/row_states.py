@@ -113,10 +113,6 @@ class RowStates:
             few = ~self.whole[rows]
             self.found[rows[few], 0], self.count[rows[few]] = np.packbits(states[few], axis=1), 1
 
-    def most_probable(self, fields: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """The best state of every row, (rows, parents), 0 or 1."""
-        return np.unpackbits(self.found[:, 0], axis=1, count=len(self.parents)) * 1.0
-
     def _chunks(self, numbers: np.ndarray, more: int) -> Iterator[slice]:
         """Of rows with so many cases together."""
         cases = np.cumsum(self.count[numbers] + more) * self.values.shape[1]

@@ -117,10 +117,6 @@ class SharedStates:
         on[:, U], known[:, U] = of_state * S, of_state
         return Tally(*tally(on, known, p_on, self.acting), (top + np.log(total))[:, 0])
 
-    def most_probable(self, fields: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """The best state of every row, (rows, parents), 0 or 1."""
-        return self.states[self._joint(fields, slice(None))[0].argmax(axis=1)]
-
     def _joint(self, fields: np.ndarray, numbers: Any) -> tuple[np.ndarray, np.ndarray]:
         """ln P of rows with each state, and P(on) of units in each state."""
         S, U = self.states, self.parents

@@ -104,7 +104,7 @@ class ExpectationMaximisation(ForLearning):
     - `seed`: where the random numbers start; that of `fit` unless given, else 0.
     """
 
-    starts: int = at_least(0, 4, "starts")
+    starts: int = at_least(0, 16, "starts")
     states: int = at_least(2, 32, "states")
     smoothing: float = option(2.0, lambda cases: 0 <= cases < float("inf"), "smoothing must be 0 or more")
     seed: int | None = optional_seed()
