@@ -67,7 +67,8 @@ def test_two_processes_learn_what_one_learns(found, activation):
 @pytest.mark.parametrize("method", pair.MACHINES)
 def test_two_processes_learn_the_machine_that_one_learns(found, method):
     np.testing.assert_array_equal(found[0][method], found[1][method])
-    np.testing.assert_allclose(found[0][method], pair.numbers(pair.learn_machine(method)), atol=1e-10)
+    atol = 1e-6 if method == "persistent" else 1e-10  # chains are added up in single precision
+    np.testing.assert_allclose(found[0][method], pair.numbers(pair.learn_machine(method)), rtol=1e-7, atol=atol)
 
 
 def test_files_are_streamed_in_the_same_order_by_any_number_of_processes(found, tmp_path):
