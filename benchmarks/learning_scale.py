@@ -38,7 +38,7 @@ def write_rows(path: Path, count: int) -> str:
 def one_epoch(path: str, small: str) -> dict:
     """CPU seconds of the first reading and of an epoch after that, and the memory that they needed."""
     import plefka as pf
-    from plefka.learning import of_beliefs
+    from plefka.learning import by_free_energy
     from plefka.tables.dataset import as_dataset
 
     by_free_energy.OPTIMISED_AFTER = 1  # the program that a long run uses
@@ -81,7 +81,7 @@ import plefka as pf
 from plefka.learning.process_group import join
 if len(sys.argv) > 2:
     join(sys.argv[2], 2, int(sys.argv[3]))
-from plefka.learning import of_beliefs
+from plefka.learning import by_free_energy
 by_free_energy.OPTIMISED_AFTER = 1
 start = pf.ensembles.to_learn({hidden}, sys.argv[1], 0, "noisy_or")
 at = [(time.perf_counter(), time.process_time())]

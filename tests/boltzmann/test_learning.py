@@ -523,7 +523,7 @@ def test_neighbours_that_mislead_are_a_warning():
 
 def test_couplings_that_are_0_as_yet_count_when_a_method_is_chosen():
     rows = (np.random.default_rng(0).random((30, 40)) < 0.5) * 1.0
-    for columns, method in ((6, "exact"), (40, "G2")):
+    for columns, method in ((6, "exact"), (40, "pseudolikelihood")):
         start = pf.ensembles.machine_to_learn(0, rows[:, :columns])
         fitted = pf.fit(start, rows[:, :columns], epochs=1, optimizer=optax.sgd(1e-3), verbose=False)
         assert str(fitted.method) == method
@@ -585,7 +585,7 @@ def test_tables_are_read_by_names_and_in_the_machine_s_values():
             r"^G12 does not apply: it does not say how the units .* Use exact, G1, G2, bethe, persistent",
         ),
         ({"method": "auto"}, "^auto does not apply"),
-        ({"method": "nonsense"}, "there is no method 'nonsense'; .* and in pf.fit also persistent, pseudolikelihood"),
+        ({"method": "nonsense"}, "no method .nonsense.; .* and for learning alone persistent, pseudolikelihood"),
         ({"method": "G3"}, "^G3 does not apply"),
         ({"method": "persistent"}, "persistent chains are random; pass a seed"),
         ({"rows": np.full((2, 6), 0.5)}, "rows must be 0, 1 or nan .missing.; got 0.5 in row 0"),

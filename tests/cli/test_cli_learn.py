@@ -11,8 +11,8 @@ import pytest
 import plefka as pf
 from plefka.cli.fit_start import split
 from plefka.errors import InvalidFile
+from plefka.learning import by_free_energy as loop
 from plefka.learning import fitting
-from plefka.learning import of_beliefs as loop
 from plefka.tables.table import read_table
 
 NAN = np.nan
@@ -460,7 +460,7 @@ def test_score_by_sampling_says_so(run, tmp_path):
     (tmp_path / "data.csv").write_text("y,z\n1,0\n0,1\n1,\n")
     arguments = ("score", tmp_path / "net.json", tmp_path / "data.csv", "--seed", 1, "--samples", 500)
     table = run(*arguments).out
-    assert "importance sampling from SJJ" in table
+    assert "importance sampling from G11" in table
     content = run(*arguments, "--json", "--out", tmp_path / "rows.csv").json
     assert not content["is_exact"]
     assert content["bound"] <= content["log_likelihood"] + 4 * content["standard_error"]

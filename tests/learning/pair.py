@@ -10,7 +10,7 @@ import numpy as np
 
 import plefka as pf
 from plefka.errors import PlefkaError
-from plefka.learning import of_beliefs as loop
+from plefka.learning import by_free_energy as loop
 from plefka.learning.process_group import join_processes
 
 EPOCHS = 20

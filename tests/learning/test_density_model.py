@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import plefka as pf
 from plefka.learning.density_search import Found
+from plefka.methods.posterior import Accuracy
 from plefka.sklearn import DensityModel, density_model
 
 NAMES = list("abcd")
@@ -19,7 +20,7 @@ PAIRS = np.array([[1, 1, 0, 0], [0, 0, 1, 1]], float)
 ROWS = np.abs(PAIRS[np.arange(60) % 2] - (np.random.default_rng(0).random((60, 4)) < 0.1))
 
 
-def found(kind, rows, weights=None, *, budget, seed, held_out, names, verbose):
+def found(kind, rows, weights=None, *, budget, seed, held_out, held_out_weights, names, verbose):
     """A network that learned a little from all rows; what it scores is made up."""
     table: Any = rows if names is None else pd.DataFrame(rows, columns=names)
     if kind == "belief":
@@ -32,7 +33,7 @@ def found(kind, rows, weights=None, *, budget, seed, held_out, names, verbose):
     method = {"belief": "G11", "visible": "exact"}.get(kind, "persistent")
     fitted = pf.fit(start, evidence, method, weights=weights, epochs=1, batch_size=64, seed=seed, verbose=bool(verbose))
     tried = [{"family": kind, "settings": {"budget": budget}, "held_log_likelihood": -2.0, "seconds": 0.1}]
-    return Found(fitted.network, tried, -2.0, 0.1, "exact", 0.1, fitted.stopped, fitted.history, fitted)
+    return Found(fitted.network, tried, -2.0, 0.1, Accuracy.EXACT, 0.1, fitted.stopped, fitted.history, fitted)
 
 
 @pytest.fixture(params=["restricted", "hidden", "visible", "belief"])
@@ -98,7 +99,7 @@ def test_rows_of_weight_0_are_left_out_and_others_held_out(monkeypatch):
     count = int((weights > 0).sum())
     assert len(seen["rows"]) + len(seen["held_out"]) == count
     assert len(seen["held_out"]) == -(-count // 4)
-    assert set(seen["weights"]) == {2.0}
+    assert set(seen["weights"]) == set(seen["held_out_weights"]) == {2.0}
     assert (seen["budget"], seen["names"], seen["verbose"]) == (7.5, None, False)
 
 

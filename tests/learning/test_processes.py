@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.learning import of_beliefs as loop
+from plefka.learning import by_free_energy as loop
 from plefka.learning import process_group
 from plefka.learning.devices import Devices
 from tests.learning import pair

@@ -15,7 +15,7 @@ from plefka.learning.gradient_step import Batch, solve_rows
 from plefka.learning.of_beliefs import settings as settings_of
 from plefka.learning.parameters import parametrisation
 from plefka.learning.patterns import as_patterns
-from plefka.learning.recognition import Recogniser
+from plefka.learning.recogniser import Recogniser
 from plefka.learning.scoring import score
 from plefka.learning.step_trial import SIZES
 from plefka.learning.weighted_states import WHOLE
@@ -52,9 +52,12 @@ def test_value_and_gradient_approach_those_of_the_exact_sum(activation):
         every = log_joint(network.with_parameters(parameters), jnp.asarray(states))
         return jax.nn.logsumexp(jnp.where(fits, every, -np.inf), axis=1)
 
+    def value_and_slope(parameters):
+        value, pull_back = jax.vjp(estimate, parameters)
+        return value, pull_back(jnp.ones_like(value))[0]
+
     with precision("float64"):
-        found = np.asarray(jax.jit(estimate)(network.parameters))
-        slope = jax.jit(jax.grad(lambda p: estimate(p).sum()))(network.parameters)
+        found, slope = jax.jit(value_and_slope)(network.parameters)
         truth = jax.jit(jax.grad(lambda p: jnp.sum(exact(p))))(network.parameters)
     np.testing.assert_allclose(found, pf.infer(network, rows, "exact").log_likelihood, atol=0.03)
     for ours, theirs in zip(jax.tree.leaves(slope), jax.tree.leaves(truth), strict=True):
@@ -85,17 +88,18 @@ def test_bars_are_learned_whatever_states_are_drawn_from(method):
     exact = fitted.history["log_likelihood"]
     assert exact[-1] > exact[0] + 1
     assert exact[-1] > -5.8
-    assert fitted.accuracy is pf.Accuracy.LOWER_BOUND
+    assert fitted.accuracy is pf.Accuracy.ESTIMATE  # a lower bound on average alone
     assert not fitted.warnings
     assert np.min(np.abs(fitted.optimizer_state.hyperparams["learning_rate"] - np.array(SIZES))) < 1e-6
 
 
-@pytest.mark.parametrize("method", PROPOSALS[:2])
-def test_a_run_that_was_killed_resumes_to_the_same_bits(method, tmp_path):
-    holes = np.where(np.random.default_rng(0).random(BARS[:60].shape) < 0.2, np.nan, BARS[:60])
+@pytest.mark.parametrize(("method", "optimizer"), [("reweighted", None), ("reweighted[SJJ]", optax.sgd(0.1))])
+def test_a_run_that_was_killed_resumes_to_the_same_bits(method, optimizer, tmp_path):
+    holes = np.where(np.random.default_rng(0).random(BARS[:40].shape) < 0.2, np.nan, BARS[:40])
 
     def run(**options):
-        return pf.fit(pf.ensembles.to_learn((2, 4), holes, 0), holes, method, batch_size=16, seed=3, **options)
+        start = pf.ensembles.to_learn((2, 4), holes, 0)
+        return pf.fit(start, holes, method, batch_size=16, seed=3, optimizer=optimizer, **options)
 
     class Killed(Exception):
         """As by the power cut."""
@@ -125,9 +129,10 @@ def test_a_stack_has_a_step_size_and_a_proposal_for_each_network(method):
 
 
 def test_missing_entries_are_summed_out():
-    holes = np.where(np.random.default_rng(1).random(BARS.shape) < 0.3, np.nan, BARS)
-    fitted = pf.fit(pf.ensembles.to_learn((8,), holes, 0), holes, "reweighted", epochs=8, batch_size=128, seed=0)
-    before = score(pf.ensembles.to_learn((8,), holes, 0), BARS).mean
+    holes = np.where(np.random.default_rng(1).random((600, 16)) < 0.3, np.nan, BARS[:600])
+    start = pf.ensembles.to_learn((6,), holes, 0)
+    fitted = pf.fit(start, holes, "reweighted", epochs=10, batch_size=64, seed=0)
+    before = score(start, BARS).mean
     assert score(fitted.network, BARS).mean > before + 1
 
 
@@ -171,7 +176,7 @@ def test_a_row_that_cannot_be_is_left_out():
     """The second column is on only if the cause is, which has no leak; the third never."""
     network = pf.BeliefNetwork.layered([[[1.0], [2.0], [0.0]]], [[0.5], [0.3, 0.0, 0.0]], "noisy_or")
     rows = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1.0]])
-    fitted = pf.fit(network, rows, "reweighted[G12]", epochs=2, seed=0)
+    fitted = pf.fit(network, rows, "reweighted[G12]", epochs=2, seed=0, optimizer=optax.sgd(0.1))
     np.testing.assert_allclose(fitted.history["solved"], 2 / 3)
     assert np.isfinite(fitted.history["objective"]).all()
 

@@ -52,7 +52,7 @@ def test_rows_that_go_on_by_themselves_end_where_infer_does():
 def test_long_epochs_search_in_single_precision_and_learn_the_same(monkeypatch):
     run: Any = {"rows": MANY, "method": "G12", "epochs": 5}
     double = pf.fit(pf.ensembles.to_learn((1, 4), MANY, 0), **run).history
-    monkeypatch.setattr("plefka.learning.of_beliefs.SINGLE_NUMBERS", 1)
+    monkeypatch.setattr("plefka.learning.by_free_energy.SINGLE_NUMBERS", 1)
     single = pf.fit(pf.ensembles.to_learn((1, 4), MANY, 0), **run).history
     np.testing.assert_allclose(single["objective"], double["objective"], atol=1e-5)
     assert single["objective"][-1] != double["objective"][-1]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.learning import of_beliefs as loop
+from plefka.learning import by_free_energy as loop
 from plefka.learning import stream as streams
 from plefka.learning.patterns import as_patterns
 from plefka.learning.stream import Stream

@@ -16,7 +16,7 @@ from plefka.learning.by_free_energy import SINGLE_NUMBERS, FreeEnergySteps
 from plefka.learning.gradient_step import Batch, Outcome, StepSettings, TrainingState
 from plefka.learning.parameters import Parametrisation
 from plefka.learning.patterns import Data, Piece, complete
-from plefka.learning.recognition import Recogniser, recognising_step
+from plefka.learning.recogniser import Recogniser, recognising_step
 from plefka.learning.slowing_steps import adam_of_any_size, with_step_size
 from plefka.learning.step_trial import with_best_step_size
 from plefka.learning.steps import BatchNumber, max_steps
@@ -60,7 +60,8 @@ def settings(
 ) -> StepSettings:  # fmt: skip
     """What every step of a run has in common."""
     own = by_free_energy.settings(network, data, scheme_of(network, method), rules, penalties, tol)
-    drawn = np.flatnonzero(_hidden_somewhere(data) & (network.storage.num_children() > 0))
+    seen = data.units[~data.has_gaps()]  # in every row
+    drawn = np.setdiff1d(np.flatnonzero(network.storage.num_children() > 0), seen)
     numbers = len(data) * network.num_edges * method.draws
     in_single = numbers >= SINGLE_NUMBERS and not network.activation.allows_certain_states
     steps = max_steps(method.proposal, SOLVER_STEPS) if isinstance(method.proposal, MeanField) else 0
@@ -73,25 +74,17 @@ def scheme_of(network: "BeliefNetwork", method: Reweighted) -> MeanField:
     return found
 
 
-def _hidden_somewhere(data: Data) -> np.ndarray:
-    found = np.ones(data.size, bool)
-    found[data.units] = data.has_gaps()
-    return found
-
-
 class WeightedSteps(FreeEnergySteps):
     """A compiled step finds means, draws states from them, and follows the gradient of their mean weight."""
 
     def __init__(self, run: "LearningRun"):
         super().__init__(run)
-        method = run.method
-        seed = run.seed if method.seed is None else method.seed
-        if seed is None:
+        proposal, given = run.method.proposal, run.method.seed
+        self.seed: Any = run.seed if given is None else given
+        if self.seed is None:
             raise InvalidInput("the states that are drawn are random; pass a seed, as in fit(..., seed=0).")
-        self.seed: int = seed
-        self.recognises = isinstance(method.proposal, Recognition)
-        if self.recognises:
-            self.keeper = Recogniser(run.data, run.settings.drawn, method.proposal.units, self.seed, self.stack)
+        if isinstance(proposal, Recognition):
+            self.keeper = Recogniser(run.data, run.settings.drawn, proposal.units, self.seed, self.stack)
 
     @property
     def scheme(self) -> Any:
@@ -108,11 +101,10 @@ class WeightedSteps(FreeEnergySteps):
         self, state: TrainingState, piece: Piece, when: BatchNumber, *, stop: bool = False
     ) -> tuple[TrainingState, Outcome]:
         """One step, by whatever the means come from."""
-        if not self.recognises:
+        if not isinstance(self.keeper, Recogniser):
             return super().take(state, piece, when, stop=stop)
-        run, places = self.run, len(piece.numbers)  # of all processes, each of which does the same
-        rows, noise = run.data.evidence(piece.values), self._noise(places, when)
-        batch = Batch(rows, piece.counts, run.data.total / self.num_batches, None, noise)
+        run, noise = self.run, self._noise(len(piece.numbers), when)  # of all processes, each of which does the same
+        batch = Batch(run.data.evidence(piece.values), piece.counts, run.data.total / self.num_batches, None, noise)
         state, self.keeper.memory, outcome = recognising_step(
             state, self.keeper.memory, run.settings, run.network.parameters, batch, self.keeper.inputs,
             optimizer=run.optimizer, work=self.work(when.epoch),
@@ -122,7 +114,8 @@ class WeightedSteps(FreeEnergySteps):
     def with_step_size(self, state: TrainingState, size: Any) -> TrainingState:
         """The state with another size of the steps, which the recognition network takes too."""
         if isinstance(self.keeper, Recogniser):
-            self.keeper.with_step_size(size)
+            weights, optimizer = self.keeper.memory
+            self.keeper.memory = weights, with_step_size(optimizer, size)
         return state._replace(optimizer=with_step_size(state.optimizer, size))
 
     def noise(self, places: int, when: BatchNumber) -> np.ndarray:

@@ -42,12 +42,12 @@ class Found:
 
 def search(
     rows: Any, weights: Any = None, *, budget: float = 60.0, seed: int = 0, held_out: Any = None,
-    names: Sequence[str] | None = None, verbose: bool | None = None,
+    held_out_weights: Any = None, names: Sequence[str] | None = None, verbose: bool | None = None,
 ) -> Found:  # fmt: skip
     """The network that gives held rows the largest ln P, of the families that `budget` seconds suffice to try.
 
-    `rows`: (rows, columns) of 0, 1 and nan; `held_out`: others to choose by, or None for a part of them. The seconds
-    are predicted ones, of one core.
+    `rows`: (rows, columns) of 0, 1 and nan; `held_out`: others to choose by, with `held_out_weights`, or None for a
+    part of them. The seconds are predicted ones, of one core.
 
     >>> from plefka.learning.density_search import search
     >>> found = search([[0, 0, 1], [1, 1, 0], [1, 1, 1]] * 10, budget=2, verbose=False)
@@ -56,21 +56,21 @@ def search(
     """
     if not 0 < budget < np.inf:
         raise InvalidInput(f"budget must be a number of seconds above 0; got {budget!r}.")
-    run = DensityTrials(*_split(rows, weights, held_out, as_seed(seed)), float(budget), as_seed(seed), names)
+    run = DensityTrials(
+        *_split(rows, weights, held_out, held_out_weights, as_seed(seed)), float(budget), as_seed(seed), names
+    )
     stopped = Stopped.EPOCHS
     try:
         with interruptible() as check:
             for _ in progress(run.stages(), run.label, verbose):
                 check()
     except KeyboardInterrupt:
-        if run.best is None:
-            raise
         stopped = Stopped.INTERRUPTED
     fitted = run.fitted(stopped)
-    return Found(fitted.network, run.tried, *run.kept.score, run.seconds, stopped, fitted.history, fitted)
+    return Found(fitted.network, run.tried, *run.best.score, run.seconds, stopped, fitted.history, fitted)
 
 
-def _split(rows: Any, weights: Any, held_out: Any, seed: int) -> tuple[Patterns, Patterns]:
+def _split(rows: Any, weights: Any, held_out: Any, held_out_weights: Any, seed: int) -> tuple[Patterns, Patterns]:
     """Distinct rows to learn from, and others to choose by."""
     table = np.asarray(rows, float)
     if table.ndim != 2 or len(table) < 2 or not table.shape[1]:
@@ -79,9 +79,8 @@ def _split(rows: Any, weights: Any, held_out: Any, seed: int) -> tuple[Patterns,
     machine = machine_around(0, np.full(table.shape[1], 0.5))
     units = np.arange(table.shape[1])
     if held_out is not None:
-        return patterns_of(machine, table, units, weights), patterns_of(
-            machine, np.asarray(held_out, float), units, what="held_out"
-        )
+        held = patterns_of(machine, np.asarray(held_out, float), units, held_out_weights, what="held_out")
+        return patterns_of(machine, table, units, weights), held
     used = np.flatnonzero(weight)
     order = np.random.default_rng([seed, 2]).permutation(used)
     count = max(1, round(HELD_SHARE * len(used)))

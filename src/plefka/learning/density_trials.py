@@ -1,4 +1,4 @@
-"""The trials of a search for a density: independent columns, machines of coupled columns, and other families.
+"""The trials of a search for a density: independent columns, machines of coupled columns, and what `fit` learns.
 
 Couplings between columns come from the penalty path, hidden units are added by the pseudo-likelihood, in which they
 are summed out, and the best machine is polished by maximum likelihood. Whatever was tried is scored by ln P of held
@@ -14,301 +14,232 @@ import numpy as np
 from plefka.ensembles import machine_to_learn, to_learn
 from plefka.inference.library import parse_method
 from plefka.learning import likelihood_polish
-from plefka.learning.annealed import log_partitions
+from plefka.learning.annealed import frequencies
 from plefka.learning.fitted import HISTORY_COLUMNS, Fitted, Stopped
 from plefka.learning.fitting import fit
+from plefka.learning.held_scores import HeldRows, HeldScore
 from plefka.learning.likelihood_polish import polished
-from plefka.learning.patterns import MISSING, Patterns
+from plefka.learning.patterns import Patterns
 from plefka.learning.penalty_path import CompleteRows, penalty_path, sparing, strongest
-from plefka.learning.scoring import score
 from plefka.learning.semi_restricted import BATCH, Climb, Penalties, SemiRestricted, climbed
-from plefka.methods.posterior import Accuracy
 
-PATH, TRIAL, CLIMB = 0.1, 0.07, 0.3  # of the budget: the path, the trial of a size, and the climb of the best size
+PATH, TRIAL, CLIMB = 0.1, 0.07, 0.25  # of the budget: the path, the trial of a size, and the climb of the best one
 SIZES, COMPILING = (8, 32, 96), 1.5  # hidden units that are tried, and seconds that each takes beside its steps
 POINTS, WEAKER, PATH_STEPS = 23, 0.7, 60  # of the path of l1, each so much weaker; steps for each at most
-STRONG_L2, L2_POINTS, HIDDEN_L2 = 30.0, 8, 3.0  # rows' worth: where the path of l2 begins, and with hidden units
+STRONG_L2, L2_POINTS, HIDDEN_L2 = 30.0, 8, 20.0  # rows' worth: where the path of l2 begins, and with hidden units
 SPARING = (4.0, 2.8, 2.0, 1.4, 1.0, 0.7, 0.5)  # times the best l1, for the path that spares strong couplings
 RATE, CHUNK, PASSES = 1e-2, 64, 60  # of a climb: its first rate, steps at once, and passes over the rows at most
 MOST_POLISHED = 20_000  # steps
-TRIED, JUDGED = (200, 300), (500, 1000)  # runs and temperatures of the annealing of a trial, and of the result
-TRIED_SHARE, JUDGED_SHARE, MOST_FINER = 0.012, 0.08, 2.5  # of the budget, that make both finer, so many times at most
-EXACT_SECONDS = 1.0  # of a sum over states that is done instead
-OTHERS_BUDGET, FAMILY_SECONDS = 20.0, 6.0  # seconds from which on other families are tried; what one takes, about
-FAMILY_ROWS, FAMILY_EPOCHS, FAMILY_HIDDEN = 2000, 10, 16  # of the brief trial of a family that fit learns
+TRIED, JUDGED = 0.01, 0.1  # of the budget: the annealing of a trial, and of the result
+FAMILIES = {"restricted machine": (64, "persistent", 3e-7), "sigmoid belief network": (16, None, 2e-6)}
+FAMILY_EPOCHS, MOST_EPOCHS, EPOCH_SECONDS = (
+    10,
+    300,
+    0.02,
+)  # of what `fit` learns: on fewer rows if so many take too long
+FAMILIES_FROM = 20.0  # seconds of budget, where rows are complete
 PAIRWISE, SEMI = "pairwise machine", "semi-restricted machine"
 
 
-class HeldScore(NamedTuple):
-    """ln P per held row, its standard error, and what it is."""
-
-    value: float
-    error: float
-    kind: Accuracy
-
-    @property
-    def safe(self) -> float:
-        """What trials are compared by: states that annealing misses make ln P look high, and its error large."""
-        return self.value - 2 * self.error
-
-
 class Trained(NamedTuple):
-    """What was learned in a trial: a network, or the parameters of a machine around columns that are 0."""
+    """What was learned in a trial, and the method that did: a machine around columns that are 0, or a network."""
 
     score: HeldScore
     result: Any
+    method: Any = "pseudolikelihood"
+    penalties: Penalties = Penalties(0.0, 0.0)
 
 
 class DensityTrials:
     """One after another, and the best so far."""
 
-    best: Trained | None = None
-    best_pairs = -np.inf  # the best score of a pairwise machine
-
     def __init__(self, data: Patterns, held: Patterns, budget: float, seed: int, names: Sequence[str] | None):
-        self.data, self.held, self.budget, self.seed, self.names = data, held, budget, seed, names
-        self.left, self.start = budget, time.monotonic()
+        self.data, self.budget, self.seed, self.names = data, budget, seed, names
+        self.left, self.start, self.size, self.doing = budget, time.monotonic(), data.size, "independent columns"
         self.tried: list[dict] = []
-        self.size, self.doing = data.size, "independent columns"
-        self.trial_size, self.final_size = self._finer(TRIED, TRIED_SHARE), self._finer(JUDGED, JUDGED_SHARE)
+        on = frequencies(data)
+        self.held = HeldRows(held, np.where(np.isnan(on), 0.5, on), seed)
+        self.best = Trained(self.held.of_columns(), SemiRestricted.alone(self.held.on))
+        self._keep(self.doing, "", self.best)
         self.complete = not any(rows.has_gaps().any() or len(rows.units) < self.size for rows in (data, held))
 
     @property
     def seconds(self) -> float:
         return time.monotonic() - self.start
 
-    @property
-    def kept(self) -> Trained:
-        """The best so far; independent columns are tried before anything can be interrupted."""
-        if self.best is None:
-            raise RuntimeError("the search has not begun")
-        return self.best
-
     def label(self) -> str:
-        best = "" if self.best is None else f", best ln P of held rows {self.best.score.value:.4f}"
-        return f"{self.doing}{best}"
+        return f"{self.doing}, best ln P of held rows {self.best.score.value:.4f}"
 
     def stages(self) -> Iterator[None]:
         """Everything in turn; it can be left wherever it yields."""
-        self._alone()
-        yield
         if self.complete and self.size > 1:
             yield from self._machines()
         elif not self.complete:
             for family in (PAIRWISE, SEMI):
                 self._leave_out(family, "it needs rows without missing values")
-            yield from self._families()
-        if self.best is not None and isinstance(self.best.result, SemiRestricted):
+            found = {}
+            for family in FAMILIES:
+                found[family] = self._family(family, TRIAL * self.budget).safe
+                yield
+            self._family(max(found, key=lambda family: found[family]), self.left)
+        if isinstance(self.best.result, SemiRestricted):
             self.doing = "scoring"
-            self.best = Trained(self._score(self.best.result, self.final_size, 1), self.best.result)
+            found = self.held.of_machine(self.best.result, JUDGED * self.budget, number=1)
+            self.best = self.best._replace(score=found)
 
     def fitted(self, stopped: Stopped) -> Fitted:
         """The best network, with an entry of the history for each trial."""
-        result = self.kept.result
+        result = self.best.result
         network = result.machine(self.names) if isinstance(result, SemiRestricted) else result
         scored = [each for each in self.tried if each["kind"] is not None]
-        history = {name: np.ones(len(scored)) for name in HISTORY_COLUMNS}
-        history |= {"epoch": np.arange(1, len(scored) + 1), "seconds": np.array([each["until"] for each in scored])}
-        history |= dict.fromkeys(("objective", "log_likelihood"), np.full(len(scored), np.nan))
-        history["validation"] = np.array([each["held_log_likelihood"] for each in scored])
-        history["validation_error"] = np.array([each["standard_error"] for each in scored])
-        return Fitted(network, history, stopped, parse_method("pseudolikelihood"), None)
+        history = {name: np.full(len(scored), np.nan) for name in HISTORY_COLUMNS} | {
+            "epoch": np.arange(len(scored)) + 1
+        }
+        told = {"seconds": "until", "validation": "held_log_likelihood", "validation_error": "standard_error"}
+        history |= {name: np.array([each[key] for each in scored]) for name, key in told.items()}
+        history |= dict.fromkeys(("solved", "converged"), np.ones(len(scored)))
+        return Fitted(network, history, stopped, parse_method(self.best.method), None)
 
     # ---- what is kept of a trial -----------------------------------------------------------------------------------
 
-    def _keep(self, family: str, settings: str, found: HeldScore, result: Any) -> HeldScore:
+    def _keep(self, family: str, settings: str, found: Trained) -> HeldScore:
         done = sum(each["seconds"] for each in self.tried)
-        about = (found.value, found.error, found.kind, self.seconds - done, self.seconds)
+        about = (*found.score, self.seconds - done, self.seconds)
         names = ("held_log_likelihood", "standard_error", "kind", "seconds", "until")
         self.tried.append({"family": family, "settings": settings, **dict(zip(names, about, strict=True))})
-        if self.best is None or found.safe > self.best.score.safe:
-            self.best = Trained(found, result)
-        return found
+        if found.score.safe > self.best.score.safe:
+            self.best = found
+        return found.score
 
     def _leave_out(self, family: str, reason: str) -> None:
         about = {"held_log_likelihood": np.nan, "standard_error": np.nan, "kind": None, "seconds": 0.0}
         self.tried.append({"family": family, "settings": f"left out: {reason}", **about})
 
-    def _try(self, machine: SemiRestricted, penalties: Penalties, how: str) -> HeldScore:
-        """A machine around the means of the columns, scored and kept."""
+    def _try(self, machine: SemiRestricted, penalties: Penalties, how: str, method: str = "pseudolikelihood") -> float:
+        """A machine around the means of the columns, scored and kept; what it is compared by."""
         hidden = len(machine.hidden)
         settings = (f"hidden={hidden}, " if hidden else "") + f"{penalties}, {how}"
         machine = machine.around(-self.columns.means)
-        self.left -= self._score_seconds(hidden, self.trial_size)
-        return self._keep(SEMI if hidden else PAIRWISE, settings, self._score(machine, self.trial_size, 0), machine)
-
-    def _score(self, machine: SemiRestricted, size: tuple[int, int], number: int) -> HeldScore:
-        """ln P of held rows by a machine around columns that are 0."""
-        network = machine.machine()
-        nothing = np.full((1, network.size), np.nan)
-        free = log_partitions(network, nothing, (self.seed, number), *size, seconds=EXACT_SECONDS)
-        precise = SemiRestricted(*(part.astype(float) for part in machine))
-        value = self.held.counts @ precise.log_weight(self.held.values.astype(float)) / self.held.total
-        kind = Accuracy.EXACT if free.is_exact else Accuracy.ESTIMATE
-        return HeldScore(float(value - free.value[0]), float(free.error[0]), kind)
-
-    def _finer(self, size: tuple[int, int], share: float) -> tuple[int, int]:
-        """Runs and temperatures for a share of the budget."""
-        times = np.clip(np.sqrt(share * self.budget / self._score_seconds(32, size)), 1, MOST_FINER)
-        return int(times * size[0]), int(times * size[1])
-
-    def _score_seconds(self, hidden: int, size: tuple[int, int]) -> float:
-        (runs, temperatures), units = size, self.size + hidden
-        return temperatures * units * (1.5e-5 + 4.4e-10 * runs * units)
-
-    def _alone(self) -> None:
-        """CompleteRows that are independent of each other, of rows that may lack values."""
-        on, off = np.zeros(self.size), np.zeros(self.size)
-        for state, total in ((1, on), (0, off)):
-            total[self.data.units] = self.data.counts @ (self.data.values == state)
-        log_on, log_off = np.log(on + 0.5) - np.log(on + off + 1), np.log(off + 0.5) - np.log(on + off + 1)
-        S, units = self.held.values, self.held.units
-        rows = (S == 1) @ log_on[units] + (S == 0) @ log_off[units]
-        value = float(rows @ self.held.counts / self.held.total)
-        n = self.size
-        machine = SemiRestricted(np.zeros((n, n)), log_on - log_off, np.zeros((n, 0)), np.zeros(0))
-        self._keep("independent columns", "", HeldScore(value, 0.0, Accuracy.EXACT), machine)
+        self.left -= TRIED * self.budget
+        found = Trained(self.held.of_machine(machine, TRIED * self.budget), machine, method, penalties)
+        return self._keep(SEMI if hidden else PAIRWISE, settings, found).safe
 
     # ---- machines of coupled columns -------------------------------------------------------------------------------
 
     def _machines(self) -> Iterator[None]:
         self.columns = CompleteRows.of(self.data.values, self.data.counts)
-        path = yield from self._path()
-        if path is None:
-            return
-        base, penalties = path
-        scores, climbs = {0: self.best_pairs}, {}
-        with_hidden = penalties._replace(hidden=HIDDEN_L2 / self.data.total)
+        base, penalties = yield from self._path()
+        penalties, scores = penalties._replace(hidden=HIDDEN_L2 / self.data.total), {}
         for hidden in SIZES:
-            steps = self._climb_steps(hidden, TRIAL * self.budget - COMPILING)
-            if not steps:
-                self._leave_out(SEMI, f"{hidden} hidden units take too long")
-                continue
-            machine = yield from self._climb(base, hidden, with_hidden, steps)
-            self.left -= COMPILING
-            climbs[hidden] = steps, machine
-            scores[hidden] = self._try(machine, with_hidden, "pseudolikelihood, briefly").safe
+            given = penalties, TRIAL * self.budget, "pseudolikelihood, briefly"
+            scores[hidden] = yield from self._climb(base, hidden, *given)
+        for family in FAMILIES if self.budget >= FAMILIES_FROM else ():
+            self._family(family, TRIAL / 2 * self.budget)
             yield
-        if self.budget >= OTHERS_BUDGET:
-            yield from self._families()
-        hidden = max(scores, key=lambda size: scores[size])
-        if hidden:
-            penalties, (done, base) = with_hidden, climbs[hidden]
-            steps = self._climb_steps(hidden, CLIMB * self.budget)
-            if steps > done:
-                base = yield from self._climb(path[0], hidden, penalties, steps)
-                self._try(base, penalties, "pseudolikelihood")
-            yield
-        yield from self._polish(base, penalties)
+        hidden = max(SIZES, key=lambda size: scores[size])
+        if scores[hidden] >= self.best.score.safe:
+            yield from self._climb(base, hidden, penalties, CLIMB * self.budget, "pseudolikelihood")
+        yield from self._polish()
 
-    def _path(self) -> Generator[None, None, tuple[SemiRestricted, Penalties] | None]:
+    def _path(self) -> Generator[None, None, tuple[SemiRestricted, Penalties]]:
         """The best of the paths of l1, of l2 and of l1 that spares strong couplings, and its penalties.
 
         The pseudo-likelihood of held rows chooses a point of each path, and their ln P one of these and the points
         before them, as the best penalty for ln P is often a stronger one.
         """
-        self.doing = "pairs of columns"
-        top, share = strongest(self.columns), 1 / self.data.total
-        step = 4e-9 * len(self.data) * self.size * (1 + self.size / 20) + 1e-4
-        points, affordable = POINTS + L2_POINTS + len(SPARING), PATH * self.budget / step
-        every = int(np.ceil(10 * points / affordable))
-        if every > POINTS:
-            return self._leave_out(PAIRWISE, "its pairs take too long")
-        most = int(np.clip(affordable * every / points, 10, PATH_STEPS))
-        by_l1 = [Penalties(top * WEAKER**k, 0.0) for k in range(1, POINTS + 1)][every - 1 :: every]
-        by_l2 = [Penalties(0.0, STRONG_L2 * share / 2**k) for k in range(L2_POINTS)][::every]
-        best = None
-        alone = self.columns.alone(self.data.total)
-        found = yield from self._down(alone, by_l1, most, step)
-        paths = [found, (yield from self._down(found[-1][0], by_l2, most, step))]
+        self.doing, share = "pairs of columns", 1 / self.data.total
+        row, points = 4e-9 * self.size * (1 + self.size / 20), POINTS + L2_POINTS + len(SPARING)
+        rows = PATH * self.budget / points / row  # in all steps for a point; on some rows, if these are too many
+        some = self.data.thinned(max(100, int(rows / 10)))
+        columns, most = CompleteRows.of(some.values, some.counts), int(np.clip(rows / len(some), 10, PATH_STEPS))
+        self.left -= PATH * self.budget * most * len(some) / rows
+        top = strongest(columns)
+        by_l1 = [Penalties(top * WEAKER**k, 0.0) for k in range(1, POINTS + 1)]
+        by_l2 = [Penalties(0.0, STRONG_L2 * share / 2**k) for k in range(L2_POINTS)]
+        alone = SemiRestricted(*(part.astype(np.float32) for part in SemiRestricted.alone(frequencies(some))))
+        found = yield from self._down(columns, alone, by_l1, most)
+        paths = [*found, *(yield from self._down(columns, found[-1][0], by_l2, most))]
         spared = [sparing(found[-1][1], found[-1][0], factor) for factor in SPARING]
-        paths.append((yield from self._down(found[-1][0], spared, most, step)))
-        for machine, penalties in (each for path in paths for each in path):
-            scored = self._try(machine, penalties, "pseudolikelihood").safe
-            if best is None or scored > self.best_pairs:
-                best, self.best_pairs = (machine, penalties), scored
+        paths += yield from self._down(columns, found[-1][0], spared, most)
+        paths = [(machine.around(self.columns.means - columns.means), each) for machine, each in paths]
+        scores = []
+        for machine, penalties in paths:
+            scores.append(self._try(machine, penalties, "pseudolikelihood"))
             yield
-        return best
+        return paths[int(np.argmax(scores))]
 
     def _down(
-        self, start: SemiRestricted, penalties: list[Penalties], most: int, step: float
+        self, columns: CompleteRows, start: SemiRestricted, penalties: list[Penalties], most: int
     ) -> Generator[None, None, list[tuple[SemiRestricted, Penalties]]]:
         """The best point of a path by the pseudo-likelihood of held rows, last, and the one before it."""
-        path, values = [], []
-        for each, machine in zip(penalties, penalty_path(self.columns, start, penalties, most), strict=True):
-            self.left -= most * step
+        path, values, V = [], [], self.held.rows.values.astype(np.float32)
+        for each, machine in zip(penalties, penalty_path(columns, start, penalties, most), strict=True):
             path.append((machine, each))
-            values.append(self._neighbours(machine))
+            x = (V - columns.means) @ machine.pairs + machine.bias
+            values.append(self.held.rows.counts @ (V * x - np.logaddexp(0, x)).sum(axis=1))
             yield
             if len(values) - np.argmax(values) > 3:
                 break
         best = int(np.argmax(values))
         return path[max(best - 1, 0) : best + 1]
 
-    def _neighbours(self, machine: SemiRestricted) -> float:
-        """The pseudo-likelihood of held rows, of a machine without hidden units."""
-        V = self.held.values.astype(np.float32)
-        x = (V - self.columns.means) @ machine.pairs + machine.bias
-        return float(self.held.counts @ (V * x - np.logaddexp(0, x)).sum(axis=1))
-
-    def _climb_step(self, hidden: int) -> float:
-        """Seconds of a step, about."""
-        return 6e-9 * BATCH * self.size * hidden + 2e-8 * self.size**2 + 2e-4
-
-    def _climb_steps(self, hidden: int, seconds: float) -> int:
-        """Whole chunks that the seconds, and passes over the rows, allow."""
-        most = PASSES * max(self.data.total / BATCH, CHUNK / 4)
-        return max(0, int(min(seconds / self._climb_step(hidden), most))) // CHUNK * CHUNK
-
     def _climb(
-        self, base: SemiRestricted, hidden: int, penalties: Penalties, steps: int
-    ) -> Generator[None, None, SemiRestricted]:
-        """By the pseudo-likelihood, from pairs with further hidden units."""
-        self.doing = f"{hidden} hidden units"
-        climb, columns = Climb.begin(base.with_hidden(hidden, self.seed)), self.columns
-        rng, chances = np.random.default_rng([self.seed, hidden]), columns.shares / columns.shares.sum(dtype=float)
+        self, base: SemiRestricted, hidden: int, penalties: Penalties, seconds: float, how: str
+    ) -> Generator[None, None, float]:
+        """By the pseudo-likelihood, from pairs with further hidden units; what the result is compared by."""
+        self.doing, columns = f"{hidden} hidden units", self.columns
+        step = 6e-9 * BATCH * self.size * hidden + 2e-8 * self.size**2 + 2e-4
+        most = PASSES * max(self.data.total / BATCH, CHUNK / 4)
+        steps = max(0, int(min((seconds - COMPILING) / step, most))) // CHUNK * CHUNK
+        if not steps:
+            self._leave_out(SEMI, f"{hidden} hidden units take too long")
+            return -np.inf
+        climb, self.left = Climb.begin(base.with_hidden(hidden, self.seed)), self.left - COMPILING - steps * step
+        rng = np.random.default_rng([self.seed, hidden])
         for first in range(0, steps, CHUNK):
-            batches = rng.choice(len(columns.V), (CHUNK, BATCH), p=chances)
             rates = RATE * (1 - np.arange(first, first + CHUNK) / steps)
-            given = climb, columns.V, columns.means, batches, rates, penalties
+            given = climb, columns.V, columns.means, columns.drawn(rng, (CHUNK, BATCH)), rates, penalties
             climb = climbed(*given, work=BATCH * self.size * hidden, dtype="float32")
-            self.left -= CHUNK * self._climb_step(hidden)
             yield
-        return climb.machine
+        return self._try(climb.machine, penalties, how)
 
-    def _polish(self, machine: SemiRestricted, penalties: Penalties) -> Iterator[None]:
-        """Maximum likelihood in the time that is left, kept where it raises the score."""
-        self.doing, hidden = "maximum likelihood", len(machine.hidden)
+    def _polish(self) -> Iterator[None]:
+        """Maximum likelihood of the best machine in the time that is left, kept where it raises the score."""
+        best = self.best
+        if not isinstance(best.result, SemiRestricted):
+            return
+        self.doing, hidden = "maximum likelihood", len(best.result.hidden)
         step = likelihood_polish.seconds_of_a_step(self.size, hidden, len(self.data))
-        reserve = self._score_seconds(hidden, self.final_size) + 4 * self._score_seconds(hidden, self.trial_size)
+        reserve = (JUDGED + 4 * TRIED) * self.budget
         steps = int(np.clip((self.left - reserve) / step, 0, MOST_POLISHED)) // 4 * 4
-        for part, found in enumerate(polished(machine, self.columns, penalties.halved, steps, self.seed), 1):
-            self._try(found, penalties.halved, f"maximum likelihood, {part} of 4")
+        machine = SemiRestricted(*(part.astype(np.float32) for part in best.result.around(self.columns.means)))
+        given = self.columns, best.penalties.halved, steps, self.seed
+        for part, found in enumerate(polished(machine, *given), 1):
+            self._try(found, best.penalties.halved, f"maximum likelihood, {part} of 4", "persistent")
             yield
 
-    # ---- other families --------------------------------------------------------------------------------------------
+    # ---- what fit learns -------------------------------------------------------------------------------------------
 
-    def _families(self) -> Iterator[None]:
-        """A restricted machine and a sigmoid belief network, by the methods that `fit` takes, on some rows."""
-        some = self.data.thinned(FAMILY_ROWS)
-        rows, hidden = _table(some, self.size), min(FAMILY_HIDDEN, 2 * self.size)
-        starts = {"restricted machine": machine_to_learn, "sigmoid belief network": to_learn}
-        for family, start in starts.items():
-            self.doing = family
-            network = start(hidden if start is machine_to_learn else (hidden,), rows, self.seed)
-            found = fit(network, rows, weights=some.counts, epochs=FAMILY_EPOCHS, seed=self.seed, verbose=False)
-            self.left -= FAMILY_SECONDS
-            held = self.held.thinned(256)
-            scored = score(found.network, _table(held, self.size), seed=self.seed, num_samples=100)
-            kind = Accuracy.EXACT if scored.is_exact else Accuracy.ESTIMATE
-            value = float(scored.log_likelihood @ held.counts / held.total)
-            settings = f"hidden={hidden}, {found.method}, {len(some):,} rows"
-            self._keep(family, settings, HeldScore(value, scored.mean_error, kind), found.network)
-            yield
-
-
-def _table(patterns: Patterns, size: int) -> np.ndarray:
-    """Patterns with nan where missing."""
-    rows = np.full((len(patterns), size), np.nan)
-    rows[:, patterns.units] = np.where(patterns.values == MISSING, np.nan, patterns.values)
-    return rows
+    def _family(self, family: str, seconds: float) -> HeldScore:
+        """A restricted machine or a sigmoid belief network, on some rows if the seconds do not suffice for all."""
+        hidden, method, cost = FAMILIES[family]
+        self.doing, hidden = family, min(hidden, 2 * self.size)
+        cost *= self.size + hidden
+        some = self.data.thinned(max(50, int(seconds / FAMILY_EPOCHS / cost)))
+        cost = cost * len(some) + EPOCH_SECONDS
+        rows, epochs = some.rows(), int(np.clip(seconds / cost, 1, MOST_EPOCHS))
+        belief = family == "sigmoid belief network"
+        start = to_learn((hidden,), rows, self.seed) if belief else machine_to_learn(hidden, rows, self.seed)
+        l2 = 0.0 if belief else HIDDEN_L2 / 2 / self.data.total
+        found = fit(start, rows, method, weights=some.counts, epochs=epochs, seed=self.seed, l2=l2, verbose=False)
+        self.left -= epochs * cost
+        settings, how = f"hidden={hidden}, {found.method}, {len(some):,} rows, {epochs} epochs", found.method
+        if belief or not self.complete:
+            return self._keep(family, settings, Trained(self.held.of_network(found.network), found.network, how))
+        self.left -= TRIED * self.budget
+        machine = SemiRestricted.of(found.network, *np.split(np.arange(found.network.size), [self.size]))
+        penalties, score = (
+            Penalties(0.0, 0.0, HIDDEN_L2 / self.data.total),
+            self.held.of_machine(machine, TRIED * self.budget),
+        )
+        return self._keep(family, settings, Trained(score, machine, how, penalties))

@@ -6,7 +6,7 @@ spares the couplings that the first one found strong (the adaptive lasso of Zou,
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,12 +28,9 @@ class CompleteRows(NamedTuple):
         V, shares = values.astype(np.float32), (counts / counts.sum()).astype(np.float32)
         return cls(V, shares, (shares @ V).astype(np.float32))
 
-    def alone(self, total: float) -> SemiRestricted:
-        """Independent columns, each with the frequency that half a row more on and off gives."""
-        on, n = (self.means * total + 0.5) / (total + 1), len(self.means)
-        bias = np.log(on) - np.log1p(-on)
-        parts = np.zeros((n, n)), bias, np.zeros((n, 0)), np.zeros(0)
-        return SemiRestricted(*(part.astype(np.float32) for part in parts))
+    def drawn(self, rng: np.random.Generator, shape: Any) -> np.ndarray:
+        """Numbers of rows."""
+        return rng.choice(len(self.V), shape, p=self.shares / self.shares.sum(dtype=float))
 
 
 def penalty_path(

@@ -115,7 +115,7 @@ def score(
     **Arguments:**
 
     - `rows`: an array, a DataFrame, or the file of a table.
-    - `method`: whose solutions are sampled from; SJJ for sigmoid networks and G12 for others unless given. A
+    - `method`: whose solutions are sampled from; G11 for sigmoid networks and G12 for others unless given. A
         machine takes none.
     - `seed`, `num_samples`: of importance sampling; a seed is needed where the sum over all states is too long.
     - `exact`: True or False to insist; None takes the sum over all states where it is affordable.
@@ -161,9 +161,13 @@ def _reason(network: BeliefNetwork, patterns: Patterns) -> str:
 
 
 def proposal(method: str | Method | None, network: BeliefNetwork) -> Method:
-    """The method whose means states are drawn from: unless one is given that has means, a bound where there is one."""
+    """The method whose means states are drawn from, unless one is given that has means.
+
+    Of sigmoid units G11 leaves the largest weights: on learned networks of 32 hidden units, draws from SJJ were nats
+    too low, and those from G12 tenths, where its were within hundredths.
+    """
     f = network.activation
-    chosen = parse_method(method or ("SJJ" if isinstance(f, Sigmoid) else "G1" if f.mixes_kinds else "G12"))
+    chosen = parse_method(method or ("G11" if isinstance(f, Sigmoid) else "G1" if f.mixes_kinds else "G12"))
     return proposal(None, network) if isinstance(chosen, ForLearning) else chosen
 
 

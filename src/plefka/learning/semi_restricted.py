@@ -17,7 +17,7 @@ from plefka.networks.activations import numpy_sigmoid, numpy_softplus
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.runtime.programs import Program
 
-BATCH, BETA_1, BETA_2, TINY = 256, 0.9, 0.998, 1e-6  # rows of a step; Adam's numbers
+BATCH, BETA_1, BETA_2, FLOOR = 256, 0.9, 0.998, 1e-6  # rows of a step; Adam's numbers
 SPREAD = 0.6  # of the weights of new hidden units
 
 
@@ -36,6 +36,12 @@ class SemiRestricted(NamedTuple):
         full = (lower + lower.T).toarray()
         bias = np.asarray(machine.bias)
         return cls(full[np.ix_(columns, columns)], bias[columns], full[np.ix_(columns, hidden)], bias[hidden])
+
+    @classmethod
+    def alone(cls, on: np.ndarray) -> "SemiRestricted":
+        """Independent columns, which are on so often."""
+        n = len(on)
+        return cls(np.zeros((n, n)), np.log(on) - np.log1p(-on), np.zeros((n, 0)), np.zeros(0))
 
     def around(self, shift: np.ndarray) -> "SemiRestricted":
         """The same distribution, of z + shift: by -m of columns themselves."""
@@ -128,7 +134,7 @@ def moved(climb: Climb, slope: SemiRestricted, rate: Any, penalties: Penalties, 
     first = [m + (1 - BETA_1) * (g - m) for m, g in zip(climb.first, slope, strict=True)]
     second = [v + (1 - BETA_2) * (g * g - v) for v, g in zip(climb.second, slope, strict=True)]
     rate = rate * xp.sqrt(1 - BETA_2**steps) / (1 - BETA_1**steps)
-    new = SemiRestricted(*(w + rate * m / (xp.sqrt(v) + TINY) for w, m, v in zip(old, first, second, strict=True)))
+    new = SemiRestricted(*(w + rate * m / (xp.sqrt(v) + FLOOR) for w, m, v in zip(old, first, second, strict=True)))
     crossed = (new.pairs * old.pairs < 0) & (l1 > 0)
     new = new._replace(pairs=xp.where(crossed, 0.0, new.pairs).astype(old.pairs.dtype))
     return Climb(new, SemiRestricted(*first), SemiRestricted(*second), steps)

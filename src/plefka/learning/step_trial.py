@@ -35,14 +35,12 @@ def with_best_step_size(steps: "WeightedSteps", state: "TrainingState") -> "Trai
 def _reached(steps: "WeightedSteps", state: "TrainingState") -> Any:
     """The estimate per row in the last third of the steps."""
     run, total, counted = steps.run, 0.0, 0.0
-    epochs = (
-        (BatchNumber(FIRST_EPOCH + epoch, number), piece)
-        for epoch in count()
-        for number, piece in enumerate(
-            run.data.pieces(run.batch_size, run.seed, FIRST_EPOCH + epoch, 0, run.devices.count)
-        )
+    batches = (
+        (BatchNumber(epoch, number), piece)
+        for epoch in count(FIRST_EPOCH)
+        for number, piece in enumerate(run.data.pieces(run.batch_size, run.seed, epoch, 0, run.devices.count))
     )
-    for step, (when, piece) in enumerate(islice(epochs, TRIED_STEPS)):
+    for step, (when, piece) in enumerate(islice(batches, TRIED_STEPS)):
         state, outcome = steps.step(state, piece, when)
         if step >= TRIED_STEPS * 2 // 3:
             total, counted = total + outcome.log_likelihood, counted + outcome.counted

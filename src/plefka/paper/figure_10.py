@@ -24,15 +24,13 @@ CEILING = 28 / 32 * np.log(1 / 32) + 2 / 16 * np.log(1 / 16)  # 28 images of 1/3
 
 def settings(step_sizes: tuple[float, ...], starts: int, epochs: int, seed: int) -> Learning:
     """The sizes of Adam's steps are computed in their order."""
-    printed = paper()["learning"]
-    layers, patterns = tuple(printed["layers"]), printed["patterns"]
-    return Learning("learning", SCHEMES, step_sizes, layers, patterns, starts, epochs, FIGURE_STEPS, seed)
+    layers, patterns = (paper()["learning"][name] for name in ("layers", "patterns"))
+    return Learning("learning", SCHEMES, step_sizes, tuple(layers), patterns, starts, epochs, FIGURE_STEPS, seed)
 
 
 def settings_beyond(starts: int, epochs: int, seed: int) -> Learning:
     """The same images and starts for what the paper does not have, with steps and batches of its own choice."""
-    own = settings((BY_ITSELF,), starts, epochs, seed)
-    return replace(own, name="learning_beyond", schemes=BEYOND)
+    return replace(settings((BY_ITSELF,), starts, epochs, seed), name="learning_beyond", schemes=BEYOND)
 
 
 # ---- words -----------------------------------------------------------------------------------------------------------
@@ -51,32 +49,26 @@ def render(everything: Mapping[str, StoredRows]) -> Section:
         "more, or a parameter is not finite. It then keeps its last usable parameters, and counts with these."
     )
     parts: list = [Text(about), Text(verdict(rows))]
+    beyond = everything.get("learning_beyond")  # if it was computed
     for activation, _ in rows.settings["schemes"]:
         if runs(rows, activation):
-            found = _beyond(everything.get("learning_beyond"), activation)
-            parts += [*tables(rows, activation), *_in_words(found, activation), _figure(rows, activation, found)]
+            found = chosen(beyond, activation, "exact") if beyond else {}
+            words = [Text(_in_words(found, activation))] if found else []
+            parts += [*tables(rows, activation), *words, _figure(rows, activation, found)]
     return Section("Figure 10: learning bars", parts)
 
 
-def _beyond(rows: StoredRows | None, activation: str) -> dict[str, Learned]:
-    """The schemes that the paper does not have, if they were computed."""
-    return {} if rows is None else chosen(rows, activation, "exact")
-
-
-def _in_words(found: Mapping[str, Learned], activation: str) -> Iterator[Text]:
-    """A paragraph about schemes beyond the paper; none where there are none."""
+def _in_words(found: Mapping[str, Learned], activation: str) -> str:
+    """A paragraph about schemes beyond the paper."""
     ends = "; ".join(
         f"{method} {signed(float(run.end.mean()), 3)} on average, from {signed(float(run.end.min()), 3)} to "
         f"{signed(float(run.end.max()), 3)}"
         for method, run in found.items()
     )
-    if ends:
-        name = activation.replace("_", "-")
-        yield Text(
-            f"Beyond the paper, on the same images and from the same starts of {name} networks, in as many epochs, "
-            f"the exact ln P per pattern in the end is: {ends}. These choose their own steps and batches, and so an "
-            "epoch may have several steps where that of the paper's schemes has one."
-        )
+    return (
+        f"Beyond the paper, on the same images and starts of {activation.replace('_', '-')} networks, in as many "
+        f"epochs, of which each may have several steps, the exact ln P per pattern in the end is: {ends}."
+    )
 
 
 class Versus(NamedTuple):
@@ -293,8 +285,7 @@ def _figure(rows: StoredRows, activation: str, beyond: Mapping[str, Learned]) ->
         "starts of the exact ln P in the end, with a bar from the worst to the best start; a filled mark is the step "
         "size that the scheme's own objective chooses, a ring the one that the exact ln P chooses. Then every start in "
         "the end and over the epochs, with the step size that the objective chooses. "
-        f"{found_under[0].upper()}{found_under[1:]}. "
-        f"Failed starts: {failed or 'none'}."
+        f"{found_under[0].upper()}{found_under[1:]}. Failed starts: {failed or 'none'}."
     )
     return Figure(
         f"figure10-{name}",

@@ -23,7 +23,7 @@ from plefka.learning.likelihood import affordable
 from plefka.learning.parameters import adam
 from plefka.learning.patterns import Patterns, as_patterns
 from plefka.learning.scoring import proposal, score_patterns
-from plefka.methods.for_learning import ForLearning
+from plefka.methods.for_learning import ExpectationMaximisation, ForLearning
 from plefka.methods.method import Method
 from plefka.networks.activations import Activation, as_activation
 from plefka.networks.belief import BeliefNetwork
@@ -74,7 +74,7 @@ class LayeredLearner(Learner):
         method = self._method()
         if self.optimizer is not None or self.learning_rate is not None:
             return method, self.optimizer or adam(self.learning_rate)
-        if isinstance(method, ForLearning) and (earlier is None or not earlier.optimizer_state):
+        if isinstance(method, ExpectationMaximisation) or (isinstance(method, ForLearning) and earlier is None):
             return method, None
         return method, of_beliefs.optimizer(as_patterns(network, rows), method)
 

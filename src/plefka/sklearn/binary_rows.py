@@ -45,6 +45,12 @@ class BinaryEstimator(BaseEstimator):
         """X as rows of 0, 1 and nan."""
         return self._binary(validate_data(self, self._states(X, reset=reset), reset=reset, **CHECKS))
 
+    def _learning_rows(self, X: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:
+        rows = self._rows(X, reset=True)
+        weights = self._sample_weights(rows, sample_weight)
+        self._check_columns(rows, weights)
+        return rows, weights
+
     def _states(self, X: Any, *, reset: bool) -> Any:
         """A DataFrame with 0, 1 and nan for words, without columns that name its rows; anything else as it is."""
         if not is_frame(X) or self.binarize is not None or 0 in X.shape:

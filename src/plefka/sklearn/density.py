@@ -129,9 +129,7 @@ class LearnedDensity(BinaryDensity, Learner):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn a network from scratch."""
-        rows = self._rows(X, reset=True)
-        weights = self._sample_weights(rows, sample_weight)
-        self._check_columns(rows, weights)
+        rows, weights = self._learning_rows(X, sample_weight)
         self._first_seed = self._seed()
         fitted = self._learn(rows, weights, self._first_seed, self.checkpoint)
         return self._keep(fitted, fitted.history)

@@ -59,14 +59,12 @@ class DensityModel(BinaryDensity):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Try, choose and learn."""
-        rows = self._rows(X, reset=True)
-        weights = self._sample_weights(rows, sample_weight)
-        self._check_columns(rows, weights)
+        rows, weights = self._learning_rows(X, sample_weight)
         rows, weights, seed = rows[weights > 0], weights[weights > 0], self._seed()
         split: Any = train_test_split(rows, weights, test_size=self.validation_fraction, random_state=seed)
         found = search(
-            split[0], split[2], budget=self.budget, seed=seed, held_out=split[1], names=self._names(),
-            verbose=bool(self.verbose),
+            split[0], split[2], budget=self.budget, seed=seed, held_out=split[1],
+            held_out_weights=split[3], names=self._names(), verbose=bool(self.verbose),
         )  # fmt: skip
         self.network_, self.fitted_, self.history_ = found.network, found.fitted, found.history
         self.score_, self.score_error_, self.score_kind_ = found.held_log_likelihood, found.standard_error, found.kind

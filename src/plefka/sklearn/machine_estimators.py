@@ -7,7 +7,7 @@ missing, and by a method elsewhere. ln Z of the free machine is exact where that
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit
@@ -31,6 +31,7 @@ from plefka.sklearn.learner import Learner, frequencies
 SCORE_WORK = 2**19  # states times units of a row that is summed over: a hundredth of a second
 SCORE_SECONDS = 1.0  # seconds of an exact ln Z of the free machine
 RUNS, TEMPERATURES = 100, 1000  # of the annealing that estimates it elsewhere
+ROW_RUNS, ROW_TEMPERATURES = 25, 200  # of the annealing of a row that leaves many units
 APPROXIMATE = "G2"  # for rows that leave many units, where the method of learning has no posterior
 
 
@@ -44,13 +45,6 @@ class FreeMachine:
     def log_partition(self) -> LogPartitions:
         nothing = np.full((1, self.machine.size), np.nan)
         return log_partitions(self.machine, nothing, (self.seed,), RUNS, TEMPERATURES, seconds=self.seconds)
-
-
-class ClampedAnswers(NamedTuple):
-    """Of every row: ln Z with the row clamped, and P(on) of all units."""
-
-    log_partition: np.ndarray
-    means: np.ndarray
 
 
 @dataclass(eq=False, repr=False)
@@ -120,20 +114,24 @@ class MachineModel(LearnedDensity):
         return isinstance(self.fitted_.method, Exact) or bool(self._is_short(nothing).all())
 
     def _log_likelihood(self, rows: np.ndarray) -> np.ndarray:
-        return self._answers(rows).log_partition - self.log_partition_
+        """ln Z with each row clamped, exact where its sum is short and else annealed, less that of the free machine."""
+        machine, evidence, short = self.network_, self._evidence(self.network_, rows), self._is_short(rows)
+        found = np.zeros(len(rows))
+        if short.any():
+            found[short] = self._solved(machine, evidence[short], "exact").log_partition
+        if not short.all():
+            seed = self._first_seed, 1
+            found[~short] = log_partitions(machine, evidence[~short], seed, ROW_RUNS, ROW_TEMPERATURES).value
+        return found - self.log_partition_
 
     # ---- units given rows --------------------------------------------------------------------------------------------
 
     def _means(self, rows: np.ndarray) -> np.ndarray:
-        return self._answers(rows).means
-
-    def _answers(self, rows: np.ndarray) -> ClampedAnswers:
         machine, evidence, short = self.network_, self._evidence(self.network_, rows), self._is_short(rows)
-        found = ClampedAnswers(np.zeros(len(rows)), np.zeros(evidence.shape))
+        found = np.zeros(evidence.shape)
         for some, method in ((short, "exact"), (~short, self._posterior_method())):
             if some.any():
-                solution = self._solved(machine, evidence[some], method)
-                found.log_partition[some], found.means[some] = solution.log_partition, solution.means
+                found[some] = self._solved(machine, evidence[some], method).means
         return found
 
     def _is_short(self, rows: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from plefka.learning.gradient_step import Batch, Outcome, StepSettings, TrainingState, question_of, single
 from plefka.learning.patterns import Data, Patterns
-from plefka.learning.slowing_steps import adam_of_any_size, with_step_size
+from plefka.learning.slowing_steps import adam_of_any_size
 from plefka.learning.weighted_states import log_mean_weight
 from plefka.networks.activations import log_sigmoid, sigmoid
 from plefka.runtime.precision import precision, to_numpy
@@ -29,8 +29,13 @@ class Inputs(NamedTuple):
     with_gaps: Any  # places among them where some row has none; each has an input that says so
     frequencies: Any  # of the units, which are taken off
 
+    def of(self, rows: Any) -> Any:
+        values = rows[:, self.units]
+        missing = jnp.isnan(values)
+        return jnp.hstack([jnp.where(missing, 0.0, values - self.frequencies), missing[:, self.with_gaps] * 1.0])
 
-class Weights(NamedTuple):
+
+class RecogniserWeights(NamedTuple):
     """From the inputs through a hidden layer, and past it, to logits."""
 
     first: Any
@@ -54,7 +59,7 @@ class Recogniser:
             frequencies = (data.counts @ (data.values == 1) + 0.5) / (data.counts @ (data.values >= 0) + 1)
         self.inputs = Inputs(data.units, np.flatnonzero(data.has_gaps()), frequencies)
         count, rng = len(data.units) + len(self.inputs.with_gaps), np.random.default_rng([seed, len(drawn)])
-        weights = Weights(
+        weights = RecogniserWeights(
             rng.normal(size=(*stack, count, units)) / np.sqrt(count),
             np.zeros((*stack, units)),
             START * rng.normal(size=(*stack, units, len(drawn))) / np.sqrt(units),
@@ -65,30 +70,17 @@ class Recogniser:
             init = adam_of_any_size().init
             self.memory = weights, to_numpy((jax.vmap(init) if stack else init)(weights))
 
-    def with_step_size(self, size: Any) -> None:
-        """The same steps as those of the belief network."""
-        weights, optimizer = self.memory
-        self.memory = weights, with_step_size(optimizer, size)
-
-
-def _inputs(inputs: Inputs, rows: Any) -> Any:
-    values = rows[:, inputs.units]
-    missing = jnp.isnan(values)
-    return jnp.concatenate(
-        [jnp.where(missing, 0.0, values - inputs.frequencies), missing[:, inputs.with_gaps] * 1.0], axis=1
-    )
-
 
 def _objective(
-    learned: tuple[Any, Weights], settings: StepSettings, start: Any, batch: Batch, inputs: Inputs
+    learned: tuple[Any, RecogniserWeights], settings: StepSettings, start: Any, batch: Batch, inputs: Inputs
 ) -> tuple[Any, Outcome]:
     """Minus ln of the mean weight and, for the recognition network, minus the average of ln q under the weights."""
     free, weights = learned
     parameters = settings.rules.parameters(free, start)
     question, constant = question_of(settings, parameters, batch.rows, settings.storage.size)
-    if settings.draws_in_single:
-        weights, inputs = single((weights, inputs))
-    logits = weights.logits(_inputs(inputs, single(batch.rows) if settings.draws_in_single else batch.rows))
+    seen = weights, inputs, batch.rows
+    weights, inputs, rows = single(seen) if settings.draws_in_single else seen
+    logits = weights.logits(inputs.of(rows))
     means = question.values.at[settings.drawn].set(jax.lax.stop_gradient(sigmoid(logits)))
     found = log_mean_weight(question, means, settings.drawn, batch.noise, in_single=settings.draws_in_single)
     log_q = jnp.where(question.free[settings.drawn], found.states * logits + log_sigmoid(-logits), 0.0).sum(1)
