@@ -6,7 +6,7 @@ import numpy as np
 
 from plefka.errors import MethodDoesNotApply
 from plefka.learning import likelihood
-from plefka.learning.checkpoint import digest
+from plefka.learning.checkpoint import beginning
 from plefka.learning.gradient_step import Batch, Outcome, StepSettings, TrainingState, step
 from plefka.learning.parameters import Parametrisation, adam
 from plefka.learning.patterns import Data, Piece, batch_places, complete
@@ -16,7 +16,6 @@ from plefka.mean_field.schemes import HigherOrder, MeanField
 from plefka.mean_field.taylor import Taylor
 from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy
-from plefka.networks.fingerprint import activation_text
 from plefka.solvers.policies import POLICIES, Monotone
 
 if TYPE_CHECKING:
@@ -158,11 +157,7 @@ class FreeEnergySteps(Steps):
         return (epoch + EPOCHS_AHEAD) * self.num_batches * numbers // OPTIMISED_AFTER
 
     def identity(self) -> dict[str, Any]:
-        network = self.run.network
-        return {
-            "activation": activation_text(network.activation),
-            "start": digest((network.storage, network.bias, network.activation)),
-        }
+        return beginning(self.run.network)
 
     def exact(self, network: Any) -> Any:
         if self.summed is None:

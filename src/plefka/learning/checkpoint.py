@@ -16,6 +16,7 @@ import numpy as np
 from plefka.errors import InvalidFile
 from plefka.files.archive import Archive
 from plefka.learning.devices import Devices
+from plefka.networks.fingerprint import activation_text
 from plefka.runtime.precision import is_key
 from plefka.runtime.programs import Program
 from plefka.runtime.version import __version__
@@ -52,6 +53,12 @@ def fingerprint(run: "LearningRun", steps: "Steps", state: "TrainingState") -> d
         "masks or frozen": digest(rules.moves),
         "shared": digest(rules.groups),
     }
+
+
+def beginning(network: Any) -> dict[str, str]:
+    """What identifies the belief network that a run begins with."""
+    numbers = digest((network.storage, network.bias, network.activation))
+    return {"activation": activation_text(network.activation), "start": numbers}
 
 
 def digest(tree: Any) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from plefka.errors import InvalidInput, MethodDoesNotApply
-from plefka.learning.checkpoint import digest
+from plefka.learning.checkpoint import beginning
 from plefka.learning.factor_starts import FactorStarts
 from plefka.learning.gradient_step import Outcome, TrainingState
 from plefka.learning.maximisation import Maximisation
@@ -19,7 +19,6 @@ from plefka.learning.row_states import states_of, warm
 from plefka.learning.shared_states import IMPOSSIBLE, Families, Tally
 from plefka.learning.steps import BatchNumber, Steps
 from plefka.methods.posterior import Accuracy
-from plefka.networks.fingerprint import activation_text
 from plefka.tables.dataset import MISSING
 
 if TYPE_CHECKING:
@@ -161,11 +160,7 @@ class ExpectationSteps(Steps):
     # ---- what came of it ---------------------------------------------------------------------------------------------
 
     def identity(self) -> dict[str, Any]:
-        network = self.run.network
-        return {
-            "activation": activation_text(network.activation),
-            "start": digest((network.storage, network.bias, network.activation)),
-        }
+        return beginning(self.run.network)
 
     def exact(self, network: Any) -> Any:
         if not self.states.exact:
