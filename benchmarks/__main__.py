@@ -27,7 +27,7 @@ def main() -> int:
     )
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
     parser.add_argument("--over", type=Path, help="clone or worktree of another commit, for `warm`")
-    parser.add_argument("--draws", type=int, help="of every kind of network, for `hard`")
+    parser.add_argument("--draws", type=int, help="of every kind of network, for `hard` and `planted`")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     return max([run(suite, options.out, options.over, options.draws) for suite in options.suites])
