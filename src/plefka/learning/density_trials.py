@@ -32,11 +32,7 @@ RATE, CHUNK, PASSES = 1e-2, 64, 60  # of a climb: its first rate, steps at once,
 MOST_POLISHED = 20_000  # steps
 TRIED, JUDGED = 0.01, 0.1  # of the budget: the annealing of a trial, and of the result
 FAMILIES = {"restricted machine": (64, "persistent", 3e-7), "sigmoid belief network": (16, None, 2e-6)}
-FAMILY_EPOCHS, MOST_EPOCHS, EPOCH_SECONDS = (
-    10,
-    300,
-    0.02,
-)  # of what `fit` learns: on fewer rows if so many take too long
+FAMILY_EPOCHS, MOST_EPOCHS, EPOCH_SECONDS = 10, 300, 0.02  # of what `fit` learns; on fewer rows if 10 take too long
 FAMILIES_FROM = 20.0  # seconds of budget, where rows are complete
 PAIRWISE, SEMI = "pairwise machine", "semi-restricted machine"
 
@@ -237,9 +233,7 @@ class DensityTrials:
         if belief or not self.complete:
             return self._keep(family, settings, Trained(self.held.of_network(found.network), found.network, how))
         self.left -= TRIED * self.budget
-        machine = SemiRestricted.of(found.network, *np.split(np.arange(found.network.size), [self.size]))
-        penalties, score = (
-            Penalties(0.0, 0.0, HIDDEN_L2 / self.data.total),
-            self.held.of_machine(machine, TRIED * self.budget),
-        )
+        network: Any = found.network
+        machine = SemiRestricted.of(network, *np.split(np.arange(network.size), [self.size]))
+        penalties, score = Penalties(0.0, 0.0, 2 * l2), self.held.of_machine(machine, TRIED * self.budget)
         return self._keep(family, settings, Trained(score, machine, how, penalties))
