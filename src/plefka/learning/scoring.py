@@ -89,7 +89,9 @@ class Score:
             return f"<Score: {self.mean:.4f} per row, exact, {len(self.log_likelihood):,} rows>"
         bound = "" if self.bound is None else f", at least {self.bound.mean():.4f}"
         how = "annealed importance sampling" if self.method is None else "importance sampling"
-        return f"<Score: {self.mean:.4f} +- {self.mean_error:.4f} per row by {how}{bound}>"
+        carried = 0.0 if self.effective is None else float(np.median(self.effective))
+        carried = "" if np.isinf(carried) else f", {carried:,.0f} effective samples"
+        return f"<Score: {self.mean:.4f} +- {self.mean_error:.4f} per row by {how}{bound}{carried}>"
 
 
 def accuracies(exact: np.ndarray) -> np.ndarray:

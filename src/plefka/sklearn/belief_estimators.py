@@ -1,7 +1,7 @@
 """BeliefNetworkModel and BeliefNetworkClassifier: hidden layers above the columns of binary rows, and Bayes' rule."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar
@@ -74,7 +74,9 @@ class LayeredLearner(Learner):
         method = self._method()
         if self.optimizer is not None or self.learning_rate is not None:
             return method, self.optimizer or adam(self.learning_rate)
-        if isinstance(method, ExpectationMaximisation) or (isinstance(method, ForLearning) and earlier is None):
+        if isinstance(method, ExpectationMaximisation):  # without new starts, where it goes on
+            return (method if earlier is None else replace(method, starts=0)), None
+        if isinstance(method, ForLearning) and earlier is None:
             return method, None
         return method, of_beliefs.optimizer(as_patterns(network, rows), method)
 
