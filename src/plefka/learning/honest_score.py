@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from plefka.learning.steps import Steps
 
 DRAWS = 100  # of states for each row
-SEARCHES = 60  # what the search of a row's means takes, in draws
+SEARCHES = 90  # what the search of a row's means takes, and that they follow the weights, in draws
 SHARE = 5  # one part of so many is what scores may cost
 FEWEST_ROWS, FREE_WORK, WORK_ONCE = 256, 2**22, 2**25  # rows that are scored in any case; what needs no thrift
 GAP, GAP_OF_SIZE, SLIGHT = 0.02, 0.05, 0.01  # nats per row, and parts of ln P, of no account: above it, and lost

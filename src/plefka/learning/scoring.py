@@ -15,7 +15,6 @@ from plefka.mean_field.schemes import MeanField
 from plefka.methods.for_learning import ForLearning
 from plefka.methods.method import Method
 from plefka.methods.posterior import EXACT, LOWER_BOUND, Accuracy, Status
-from plefka.networks.activations import Sigmoid
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.evidence import Evidence
@@ -31,6 +30,7 @@ from plefka.tables.table import NumberTable, is_table
 AFFORDABLE = 2**33  # multiply-adds of the sum over all states: half a minute
 SCORED_NUMBERS = 2**22  # of a chunk of rows
 WIDER = 0.02  # how far the means that are sampled from move to 1/2, so that no state is left out
+ROUNDS, ADAPTING = 4, 3  # before that these means follow the weights, by one part of so many of the draws each time
 EXACT_SECONDS, TEMPERATURES = 30.0, 1000  # of the sum over the states of a machine, and of its annealing
 
 
@@ -117,7 +117,7 @@ def score(
     **Arguments:**
 
     - `rows`: an array, a DataFrame, or the file of a table.
-    - `method`: whose solutions are sampled from; G11 for sigmoid networks and G12 for others unless given. A
+    - `method`: whose solutions are sampled from; G11 unless given. A
         machine takes none.
     - `seed`, `num_samples`: of importance sampling; a seed is needed where the sum over all states is too long.
     - `exact`: True or False to insist; None takes the sum over all states where it is affordable.
@@ -165,11 +165,10 @@ def _reason(network: BeliefNetwork, patterns: Patterns) -> str:
 def proposal(method: str | Method | None, network: BeliefNetwork) -> Method:
     """The method whose means states are drawn from, unless one is given that has means.
 
-    Of sigmoid units G11 leaves the largest weights: on learned networks of 32 hidden units, draws from SJJ were nats
-    too low, and those from G12 tenths, where its were within hundredths.
+    G11 leaves the largest weights: with 32 hidden units that were learned, draws from SJJ were nats too low and those
+    from G12 tenths, where its were within hundredths; with 20 causes of 100 findings those of G12 missed half a nat.
     """
-    f = network.activation
-    chosen = parse_method(method or ("G11" if isinstance(f, Sigmoid) else "G1" if f.mixes_kinds else "G12"))
+    chosen = parse_method(method or ("G1" if network.activation.mixes_kinds else "G11"))
     return proposal(None, network) if isinstance(chosen, ForLearning) else chosen
 
 
@@ -235,15 +234,33 @@ def _log_weights(network: BeliefNetwork, rows: np.ndarray, means: np.ndarray, rn
     """ln P(S, evidence) - ln q(S) of states S drawn from the factorial q; (rows, samples)."""
     out = np.empty((len(rows), num_samples))
     for part in reduce(network, Evidence(rows, batched=True)).parts:
-        u = (1 - WIDER) * part.narrowed(means[part.rows].T) + WIDER / 2
+        u = part.narrowed(means[part.rows].T)
         step = max(1, SCORED_NUMBERS // (part.question.size * num_samples))
         for first in range(0, len(part.rows), step):
             some = np.arange(first, min(first + step, len(part.rows)))
             target = Target(part.question.take(some))
-            proposals = Proposals.of(np.zeros((1, len(some))), u[None, target.units][..., some])
-            _, found = weighted_draws(target, proposals, rng, num_samples)
+            own = u[target.units][:, some]
+            both = np.stack([own, _adapted(target, own, rng, max(2, num_samples // ADAPTING))])
+            _, found = weighted_draws(target, _around(both), rng, num_samples)
             out[part.rows[some]] = found + part.constant[some, None]
     return out
+
+
+def _adapted(target: Target, u: np.ndarray, rng: np.random.Generator, count: int) -> np.ndarray:
+    """Means (units, rows) that have gone half way to those of weighted draws, a few times (Cappe et al. 2004)."""
+    for _ in range(ROUNDS):
+        S, log_weights = weighted_draws(target, _around(u[None]), rng, count)
+        top = log_weights.max(axis=1, keepdims=True)
+        w = np.exp(log_weights - np.where(np.isfinite(top), top, 0.0))
+        total = w.sum(axis=1)
+        means = np.einsum("urc,rc->ur", S, w / np.where(total > 0, total, 1.0)[:, None])
+        u = np.where(total > 0, (u + means) / 2, u)
+    return u
+
+
+def _around(u: np.ndarray) -> Proposals:
+    """An even mixture of the factorial distributions of means (components, units, rows), a little wider."""
+    return Proposals.of(np.zeros(u.shape[::2]), (1 - WIDER) * u + WIDER / 2)
 
 
 def _score_machine(
