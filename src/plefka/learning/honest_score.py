@@ -70,10 +70,10 @@ class HonestScore:
     """The score of some rows for the networks of a run."""
 
     def __init__(self, steps: "Steps", rows: Patterns):
-        self.steps, self.epoch_work = steps, steps.epoch_work
-        per_row = self._work(rows) / len(rows)
-        affordable = int(max(self.epoch_work, FREE_WORK) / per_row)
-        self.rows = rows.thinned(max(FEWEST_ROWS, affordable))
+        self.steps, self.epoch_work, self.rows = steps, steps.epoch_work, rows
+        if isinstance(steps.run.network, BeliefNetwork):  # of machines ln Z takes the time, and not the rows
+            affordable = max(self.epoch_work, FREE_WORK) / (self._work(rows) / len(rows))
+            self.rows = rows.thinned(max(FEWEST_ROWS, int(affordable)))
         work = self._work(self.rows)
         self.every = 1 if work <= FREE_WORK else max(1, -(-SHARE * work // int(self.epoch_work)))
 
