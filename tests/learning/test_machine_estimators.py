@@ -201,7 +201,7 @@ def test_rows_that_are_not_solved_are_warned_about(restricted, monkeypatch):
     hasty.fitted_ = replace(restricted.fitted_, method=pf.parse_method("G2[max_steps=1]"))
     monkeypatch.setattr(machine_estimators, "SCORE_WORK", 3)
     with pytest.warns(ConvergenceWarning, match="2 of 2 rows: ran out of steps"):
-        hasty.score(np.full((2, 4), np.nan))
+        hasty.transform(np.full((2, 4), np.nan))
 
 
 def test_the_sampled_ln_z_is_near_the_exact_one_and_kept(monkeypatch):

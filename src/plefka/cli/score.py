@@ -114,14 +114,14 @@ def impute(
     json: options.Json = False,
 ) -> None:
     """Fill in the missing entries of a table."""
-    from plefka.learning.scoring import proposal
+    from plefka.learning.scoring import answering
 
     data = options.table_of(data, rows)
     writer_of(out)
     with claimed(out, [data, Path(model)], force=force):
         network, table, units = source.read_model(model, "impute", data, id_column)
         normalised = network.is_normalised
-        chosen = proposal(method, network) if normalised else pf.parse_method(method or "auto")
+        chosen = answering(method, network) if normalised else pf.parse_method(method or "auto")
         values, content = _filled(network, table.values, units, chosen, probabilities)
         names = table.names
         if names is None and out.suffix.lower() != ".csv":

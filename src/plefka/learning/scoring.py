@@ -15,6 +15,7 @@ from plefka.mean_field.schemes import MeanField
 from plefka.methods.for_learning import ForLearning
 from plefka.methods.method import Method
 from plefka.methods.posterior import EXACT, LOWER_BOUND, Accuracy, Status
+from plefka.networks.activations import Sigmoid
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.evidence import Evidence
@@ -160,6 +161,13 @@ def _reason(network: BeliefNetwork, patterns: Patterns) -> str:
     if network.storage.num_children()[patterns.units].any():
         return "observed units have children, and score sums over the units above observed ones only"
     return f"the 2^{len(patterns.latent)} states of the hidden units are too many to sum over"
+
+
+def answering(method: str | Method | None, network: BeliefNetwork) -> Method:
+    """What answers for a network that was learned by the method: itself, unless it only learns."""
+    f = network.activation
+    chosen = parse_method(method or ("SJJ" if isinstance(f, Sigmoid) else "G1" if f.mixes_kinds else "G12"))
+    return answering(None, network) if isinstance(chosen, ForLearning) else chosen
 
 
 def proposal(method: str | Method | None, network: BeliefNetwork) -> Method:

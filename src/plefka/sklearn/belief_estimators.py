@@ -22,7 +22,7 @@ from plefka.learning.fitting import learning_method
 from plefka.learning.likelihood import affordable
 from plefka.learning.parameters import adam
 from plefka.learning.patterns import Patterns, as_patterns
-from plefka.learning.scoring import proposal, score_patterns
+from plefka.learning.scoring import answering, score_patterns
 from plefka.methods.for_learning import ExpectationMaximisation, ForLearning
 from plefka.methods.method import Method
 from plefka.networks.activations import Activation, as_activation
@@ -82,7 +82,9 @@ class LayeredLearner(Learner):
 
     def _infer(self, network: BeliefNetwork, X: np.ndarray) -> Solution:
         method = self._method()
-        return self._solved(network, self._evidence(network, X), proposal(getattr(method, "proposal", method), network))
+        return self._solved(
+            network, self._evidence(network, X), answering(getattr(method, "proposal", method), network)
+        )
 
 
 class BeliefNetworkModel(LearnedDensity, LayeredLearner):
