@@ -26,7 +26,8 @@ from plefka.learning.semi_restricted import BATCH, Climb, Penalties, SemiRestric
 PATH, TRIAL, CLIMB = 0.1, 0.07, 0.25  # of the budget: the path, the trial of a size, and the climb of the best one
 SIZES, COMPILING = (8, 32, 96), 1.5  # hidden units that are tried, and seconds that each takes beside its steps
 POINTS, WEAKER, PATH_STEPS = 23, 0.7, 60  # of the path of l1, each so much weaker; steps for each at most
-STRONG_L2, L2_POINTS, HIDDEN_L2 = 30.0, 8, 20.0  # rows' worth: where the path of l2 begins, and with hidden units
+STRONG_L2, L2_POINTS = 30.0, 8  # where the path of l2 begins, as so many rows' worth
+HIDDEN_L2, WEAK_L2 = 20.0, 3.0  # rows' worth, with hidden units, and what the best size is tried with as well
 SPARING = (4.0, 2.8, 2.0, 1.4, 1.0, 0.7, 0.5)  # times the best l1, for the path that spares strong couplings
 RATE, CHUNK, PASSES = 1e-2, 64, 60  # of a climb: its first rate, steps at once, and passes over the rows at most
 MOST_POLISHED = 20_000  # steps
@@ -125,16 +126,18 @@ class DensityTrials:
     def _machines(self) -> Iterator[None]:
         self.columns = CompleteRows.of(self.data.values, self.data.counts)
         base, penalties = yield from self._path()
-        penalties, scores = penalties._replace(hidden=HIDDEN_L2 / self.data.total), {}
-        for hidden in SIZES:
-            given = penalties, TRIAL * self.budget, "pseudolikelihood, briefly"
-            scores[hidden] = yield from self._climb(base, hidden, *given)
+        strong, weak = (penalties._replace(hidden=worth / self.data.total) for worth in (HIDDEN_L2, WEAK_L2))
+        given, kinds, scores = (TRIAL * self.budget, "pseudolikelihood, briefly"), [(each, strong) for each in SIZES], []
+        for kind in kinds:
+            scores.append((yield from self._climb(base, *kind, *given)))
+        kinds.append((SIZES[int(np.argmax(scores))], weak))
+        scores.append((yield from self._climb(base, *kinds[-1], *given)))
         for family in FAMILIES if self.budget >= FAMILIES_FROM else ():
             self._family(family, TRIAL / 2 * self.budget)
             yield
-        hidden = max(SIZES, key=lambda size: scores[size])
-        if scores[hidden] >= self.best.score.safe:
-            yield from self._climb(base, hidden, penalties, CLIMB * self.budget, "pseudolikelihood")
+        best = int(np.argmax(scores))
+        if scores[best] >= self.best.score.safe:
+            yield from self._climb(base, *kinds[best], CLIMB * self.budget, "pseudolikelihood")
         yield from self._polish()
 
     def _path(self) -> Generator[None, None, tuple[SemiRestricted, Penalties]]:

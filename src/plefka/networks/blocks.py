@@ -152,6 +152,9 @@ class OpenBlocks(OpenStorage):
     def power_sums(self, *terms):
         return [None if z is None else self._sums(blocks, z) for blocks, z in zip(self.powers, terms, strict=False)]
 
+    def linked(self, z):
+        return self._sums([jnp.asarray(W != 0, z.dtype) for W in self.powers[0]], z)
+
     def _sums(self, blocks, z):
         products = [_multiply(W, z[slice(*span)]) for W, span in zip(blocks, self.parent_spans, strict=True)]
         return self.to_children(products, jnp.zeros_like(z))

@@ -174,7 +174,11 @@ class TracedEdges(eqx.Module):
         return self._fixed_point(update, (self, own))
 
     def with_ancestors(self, units: Any) -> Any:
-        return self.ascend(_edge, _is_reached, (units * 1.0,)) > 0
+        def update(arguments, reached):
+            edges, units = arguments
+            return _is_reached(jnp, jax.vjp(edges.weights.linked, reached)[1](reached)[0], units)
+
+        return self._fixed_point(update, (self, units * 1.0)) > 0
 
     def _fixed_point(self, update: Callable, arguments: Any) -> Any:
         """values = update(arguments, values), by repetition."""

@@ -32,6 +32,10 @@ class Products(PlainModule):
     def map_edges(self, function: Callable, children: tuple, parents: tuple) -> list[Units]:
         """sum_j of each of function(w_ij, terms of the child..., terms of the parent...)."""
 
+    def linked(self, z: Units) -> Units:
+        """sum_j z_j over the parents of every unit, whatever their weights."""
+        return self.map_edges(lambda w, z: ((w != 0) * z,), (), (z,))[0]
+
 
 class OpenStorage(Products):
     """Weights made ready for products; work and memory are proportional to the edges.
