@@ -151,9 +151,9 @@ def _descended(settings: StepSettings, question: Question, search: Search) -> Se
     opened = _opened(settings, question)
     evaluate = evaluator(opened, lambda question, u: settings.functional.energy(question, u).astype(u.dtype))
     stopping = limits(question, settings.tol, settings.max_steps)
-    search = descend(evaluate, stopping, settings.policy, search, few)
     if not few:
-        return search
+        return descend(evaluate, stopping, settings.policy, search)
+    search = descend(evaluate, stopping, settings.policy, search, few, worth=1.0)  # at once: few rows cost much less
     slow = jnp.argsort(search.status != RUNNING)[:few]
     some = _descended(settings, question.take(slow), jax.tree.map(lambda z: z[..., slow], search))
     return jax.tree.map(lambda every, some: every.at[..., slow].set(some), search, some)

@@ -127,8 +127,13 @@ def limits(question: Question, tol: Any, max_steps: Any) -> StoppingRule:
     return StoppingRule(tol, max_steps, *question.limits())
 
 
-def descend(evaluate: Callable, limits: StoppingRule, policy: Policy, search: Search, few: Any = 0) -> Search:
-    """Downhill until all but `few` rows have ended: the residual is at most tol, the row fails, or steps run out."""
+def descend(
+    evaluate: Callable, limits: StoppingRule, policy: Policy, search: Search, few: Any = 0, worth: float = WORTH_A_STEP
+) -> Search:
+    """Downhill until all but `few` rows have ended: the residual is at most tol, the row fails, or steps run out.
+
+    It goes on where more than `worth` of the rows that are running end with every step.
+    """
 
     def judge(point, steps):
         settled = point.residual <= limits.tol
@@ -144,11 +149,11 @@ def descend(evaluate: Callable, limits: StoppingRule, policy: Policy, search: Se
         steps = search.steps + running
         return Search(point, trial, memory, jnp.where(running, judge(point, steps), search.status), steps)
 
-    return repeated(body, search, lambda search: search.status, few)
+    return repeated(body, search, lambda search: search.status, few, worth)
 
 
-def repeated(step: Callable, state: Any, status_of: Callable, few: Any) -> Any:
-    """Steps until at most `few` rows are running; and further, as long as many of those end with every step."""
+def repeated(step: Callable, state: Any, status_of: Callable, few: Any, worth: float = WORTH_A_STEP) -> Any:
+    """Steps until at most `few` rows are running; and further, as long as more than `worth` of those end with each."""
 
     def num_running(state):
         return jnp.sum(status_of(state) == RUNNING)
@@ -156,7 +161,7 @@ def repeated(step: Callable, state: Any, status_of: Callable, few: Any) -> Any:
     def goes_on(carried):
         state, before = carried
         now = num_running(state)
-        return (now > few) | ((now > 0) & (before - now > now * WORTH_A_STEP))
+        return (now > few) | ((now > 0) & (before - now > now * worth))
 
     return jax.lax.while_loop(
         goes_on, lambda carried: (step(carried[0]), num_running(carried[0])), (state, num_running(state))
