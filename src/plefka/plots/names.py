@@ -1,0 +1,60 @@
+"""Names beside points, where they cover least."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from plefka.plots.style import figure_of
+
+# Where a name may stand beside its point, in points and by alignment; farther away only above or below, as in line with
+# it a name would seem to be that of another point.
+BESIDE = ((7, 0, "left", "center"), (-7, 0, "right", "center"))
+ABOVE_OR_BELOW = (
+    (0, 7, "center", "bottom"), (0, -7, "center", "top"), (5, 6, "left", "bottom"), (5, -6, "left", "top"),
+    (-5, 6, "right", "bottom"), (-5, -6, "right", "top"),
+)  # fmt: skip
+PLACES: list[tuple[float, dict[str, Any]]] = [
+    (reach, {"position": (dx * reach, dy * reach), "ha": ha, "va": va})
+    for reach, places in ((1.0, (*BESIDE, *ABOVE_OR_BELOW)), *((far, ABOVE_OR_BELOW) for far in (2.2, 3.6, 5.2)))
+    for dx, dy, ha, va in places
+]
+FARTHER = 40.0  # square pixels that a name covers rather than stand once more as far away
+POINT, LINE = 10.0, 3.0  # pixels, the sides of squares that a point takes, and a place on a line
+
+
+def write_names(
+    axes: Axes, names: Sequence[str], points: Any, colours: Iterable[str], lines: Any = (), *, size: float = 9.0
+) -> None:
+    """Each name beside its point, one after another: as close as it can be without covering much.
+
+    `points` are (x, y) for each name, and `lines` places on lines that should not be covered either.
+    """
+    figure_of(axes).draw_without_rendering()  # the layout decides where points are
+    frame = np.array([axes.get_window_extent().extents])
+    taken = np.concatenate([_squares(axes, points, POINT), _squares(axes, lines, LINE)])
+    for name, point, colour in zip(names, points, colours, strict=True):
+        text: Any = {"fontsize": size, "color": colour, "parse_math": False, "zorder": 4, "in_layout": False}
+        label = axes.annotate(name, point, (0, 0), textcoords="offset points", **text)
+        costs, boxes = [], []
+        for reach, place in PLACES:
+            label.set(**place)
+            boxes.append(box := np.array(label.get_window_extent().extents))
+            outside = _shared(box, box[None]) - _shared(box, frame)
+            costs.append(_shared(box, taken) + outside + FARTHER * reach)
+        best = int(np.argmin(costs))
+        label.set(**PLACES[best][1])
+        taken = np.vstack([taken, boxes[best]])
+
+
+def _squares(axes: Axes, points: Any, side: float) -> np.ndarray:
+    """Left, bottom, right and top of squares around these points."""
+    centres = axes.transData.transform(np.reshape(points, (-1, 2)))
+    return np.hstack([centres - side / 2, centres + side / 2])
+
+
+def _shared(box: np.ndarray, others: np.ndarray) -> float:
+    """The area that a box has in common with others."""
+    sides = np.minimum(box[2:], others[:, 2:]) - np.maximum(box[:2], others[:, :2])
+    return float(np.prod(np.maximum(sides, 0.0), axis=1).sum())
