@@ -114,9 +114,7 @@ def test_the_rows_of_the_truncated_energy_are_those_of_single_calls(tmp_path):
     evidence = random_networks.observe(stack, observed)[0]
     for degree in TINY_43.degrees:
         part = rows.where(degree=degree)
-        found = [
-            pf.series(stack.take(k), evidence[k], 14, taylor=degree) for k in range(TINY_43.networks)
-        ]
+        found = [pf.series(stack.take(k), evidence[k], 14, taylor=degree) for k in range(TINY_43.networks)]
         np.testing.assert_allclose(part["radius"], [each.radius for each in found], rtol=1e-3)
         np.testing.assert_array_equal(part["established"], [each.is_established for each in found])
 

@@ -22,7 +22,7 @@ ROOM = 0.4  # nats above the ceiling
 TICKS = (-4, -5, -6, -8, -10, -15, -20, -30, -50, -100, -200, -500, -1000)  # nats
 SHARES_PANEL = (5.2, 4.4)  # inches
 POINTS = 50  # of a curve
-ABOVE: Any = {  # where a legend stands
+LEGEND_PLACE: Any = {  # where a legend stands
     "loc": "lower right", "bbox_to_anchor": (1, 1), "frameon": False, "fontsize": 9, "labelcolor": INK, "ncols": 5,
 }  # fmt: skip
 RADIUS_TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
@@ -67,7 +67,7 @@ def curves(epochs: np.ndarray, by_method: Mapping[str, np.ndarray], ceiling: flo
         lines[0].set_label(name)
     _draw_ceiling(axes, ceiling, by_method.values())
     axes.set_xlabel("epoch")
-    axes.legend(**ABOVE)
+    axes.legend(**LEGEND_PLACE)
     return _titled(figure, axes, "while learning")
 
 
@@ -98,7 +98,7 @@ def sweep(
     axes.set_xticks(every, [f"{size:g}" for size in every])
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel("step size of Adam")
-    axes.legend(**ABOVE)
+    axes.legend(**LEGEND_PLACE)
     return _titled(figure, axes, "by step size")
 
 

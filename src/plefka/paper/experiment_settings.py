@@ -21,8 +21,8 @@ PARTS: dict[str, tuple[str, ...]] = {  # of the paper, and the experiments that 
     "radius": ("radius", "truncated"),
     "methods": ("methods",),
 }
-BEYOND = "methods"  # the paper, and so no part of all
-PARTS["all"] = tuple(dict.fromkeys(name for part, needed in PARTS.items() if part != BEYOND for name in needed))
+# All but the methods, which are beyond the paper.
+PARTS["all"] = tuple(dict.fromkeys(name for part in PARTS if part != "methods" for name in PARTS[part]))
 
 
 @dataclass(frozen=True)

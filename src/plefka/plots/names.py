@@ -10,14 +10,14 @@ from plefka.plots.style import figure_of
 
 # Where a name may stand beside its point, in points and by alignment; farther away only above or below, as in line with
 # it a name would seem to be that of another point.
-BESIDE = ((7, 0, "left", "center"), (-7, 0, "right", "center"))
-ABOVE_OR_BELOW = (
+IN_LINE = ((7, 0, "left", "center"), (-7, 0, "right", "center"))
+OVER_OR_UNDER = (
     (0, 7, "center", "bottom"), (0, -7, "center", "top"), (5, 6, "left", "bottom"), (5, -6, "left", "top"),
     (-5, 6, "right", "bottom"), (-5, -6, "right", "top"),
 )  # fmt: skip
 PLACES: list[tuple[float, dict[str, Any]]] = [
     (reach, {"position": (dx * reach, dy * reach), "ha": ha, "va": va})
-    for reach, places in ((1.0, (*BESIDE, *ABOVE_OR_BELOW)), *((far, ABOVE_OR_BELOW) for far in (2.2, 3.6, 5.2)))
+    for reach, places in ((1.0, (*IN_LINE, *OVER_OR_UNDER)), *((far, OVER_OR_UNDER) for far in (2.2, 3.6, 5.2)))
     for dx, dy, ha, va in places
 ]
 FARTHER = 40.0  # square pixels that a name covers rather than stand once more as far away
