@@ -163,7 +163,7 @@ def test_a_long_solution_prints_its_top():
     lines = str(pf.infer(weather(40), {"wet 1": 1}, "G12[tol=1e-3]")).splitlines()
     assert "by G12[tol=0.001] (an estimate, not a bound)" in lines[0]
     assert re.match(r"converged after \d+ steps, residual", lines[1])
-    assert "... and 19 more" in lines
+    assert "... and 19 more units" in lines
 
 
 def test_a_batch_prints_one_line_for_each_row():
@@ -179,7 +179,7 @@ def test_a_batch_prints_one_line_for_each_row():
 def test_a_large_batch_prints_its_beginning():
     lines = str(pf.infer(weather(), np.zeros((1_030, 4)), "exact")).splitlines()
     assert len(lines) == 4 + 20 + 1
-    assert lines[-1] == "... and 1,010 more"
+    assert lines[-1] == "... and 1,010 more rows"
 
 
 def test_an_answer_above_zero_prints_a_warning():

@@ -113,18 +113,29 @@ def test_the_fixed_point_as_printed_is_not_that_of_its_free_energy_and_with_the_
     stack = pf.ensembles.layered((2, 4, 6), *ENDS[activation], 5, 7, activation)
     rows = np.tile([np.nan] * 6 + [0, 1, 1, 0, 1, 0], (5, 1))
     u = pf.infer(stack, rows, "G11[tol=1e-12]", prune=False).means
-    again, printed = (1 / (1 + np.exp(-printed_target(stack, u, factor)))[:, :6] for factor in (True, False))
-    np.testing.assert_allclose(again, u[:, :6], atol=1e-10)
-    assert np.all(np.abs(printed - u[:, :6]).max(axis=1) > 0.02)
+    for k in range(5):
+        logit, heard, W = fields_of(stack, u, k)
+        np.testing.assert_allclose(sigmoids(logit + W.T @ heard)[:6], u[k, :6], atol=1e-10)
+    assert np.all(np.abs(sigmoids(printed_target(stack, u)) - u)[:, :6].max(axis=1) > 0.02)
+
+
+def fields_of(stack: pf.BeliefNetwork, u: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """ln f/(1 - f), (u - f) f' / (f (1 - f)) and the weights of one network of a stack."""
+    W = slow.weights_of(zoo.network_of(stack, k))
+    x = W @ u[k] + stack.bias[k]
+    if stack.activation.name == "sigmoid":
+        f, df = sigmoids(x), sigmoids(x) * sigmoids(-x)
+    else:
+        f, df = 1 - np.exp(-x), np.exp(-x)
+    return np.log(f / (1 - f)), (u[k] - f) * df / (f * (1 - f)), W
 
 
 @pytest.mark.parametrize("activation", ENDS)
 def test_the_printed_sum_is_over_all_later_units(activation):
     stack = pf.ensembles.layered((2, 4, 6), *ENDS[activation], 1, 7, activation)
     u = np.random.default_rng(0).uniform(0.1, 0.9, 12)
-    x = slow.weights_of(zoo.network_of(stack, 0)) @ u + stack.bias[0]
-    f, df = {"sigmoid": (sigmoids(x), sigmoids(x) * sigmoids(-x)), "noisy_or": (1 - np.exp(-x), np.exp(-x))}[activation]
-    by_hand = [log(f[i] / (1 - f[i])) + sum((u - f)[i + 1 :] / (f * (1 - f))[i + 1 :] * df[i + 1 :]) for i in range(12)]
+    logit, heard, _ = fields_of(stack, u[None], 0)
+    by_hand = [logit[i] + sum(heard[i + 1 :]) for i in range(12)]
     np.testing.assert_allclose(printed_target(stack, u[None])[0], by_hand, rtol=1e-10)
 
 

@@ -114,12 +114,6 @@ def test_the_printed_mean_has_the_error_of_the_papers_own_networks(networks, dif
     assert ("The difference is within these two" not in words) == differs
 
 
-@pytest.mark.parametrize("share", [0.25, 1, 4])
-def test_a_standard_error_falls_with_the_root_of_the_networks(share):
-    ours = cell(400, 1).ours
-    assert ours.standard_error_over(int(400 * share)) == pytest.approx(ours.standard_error / share**0.5)
-
-
 def test_a_quick_report_says_so_first(folder, drawn):
     label = plan.quick_label(store.read(folder))
     assert label is not None

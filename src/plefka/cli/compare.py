@@ -1,11 +1,9 @@
 """`plefka compare`: every method that applies, beside the exact one; `plefka demo`: a small diagnosis by all."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from plefka.networks.examples import Example
 
 THREADS = 2  # of which mostly one traces, in Python, and the other compiles
-Answer = TypeVar("Answer")
 LEFT_OUT = ("G10", "gibbs")  # G10 is G11, as its first order term averages to zero; gibbs needs a seed
 NAME = "espresso"
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder for the picture.")]
@@ -35,42 +32,44 @@ These findings were chosen so that every method gives a sensible answer. With ma
 order is unbounded: plefka compare example:espresso --evidence slow_flow=1,low_pressure=1,sour_taste=0"""
 
 
-@dataclass(frozen=True)
-class TimedMethod:
-    """What a method found, and how long it took once it had been compiled."""
-
-    solution: "pf.Solution"
-    seconds: float
-
-
 def compare(net: options.Network, evidence: options.Evidence = None, json: options.Json = False) -> None:
     """Compare the answers of all applicable methods with the exact answer."""
     network, observed = source.read_question(net, evidence, "compare")
-    found, left_out = try_all(lambda method: pf.infer(network, observed, method, throw=False), "comparing methods")
-    trials = {}
+    found, left_out = try_all(network, observed, "comparing methods")
+    trials: dict[str, tuple[pf.Solution, float]] = {}
     for method in found:  # again, as the first calls compiled
         start = time.perf_counter()
         solution = pf.infer(network, observed, method, throw=False)
-        trials[method] = TimedMethod(solution, time.perf_counter() - start)
-    exact = trials["exact"].solution if "exact" in trials else None
+        trials[method] = solution, time.perf_counter() - start
+    exact = trials["exact"][0] if "exact" in trials else None
+    solutions = [solution for solution, _ in trials.values()]
     if json:
-        methods = [_content(trial, exact) for trial in trials.values()]
+        methods = [_content(*trial, exact) for trial in trials.values()]
         about = {"network": net, **network.identity, "evidence": output.as_json(observed)}
         output.print_json({**about, "methods": methods, "left_out": left_out})
     else:
-        _print(observed, list(trials.values()), exact, left_out)
-    output.exit_with([trial.solution for trial in trials.values()])
+        print(output.state_text(observed))
+        print()
+        quantity = quantity_of(solutions[0])
+        output.print_table(("method", quantity, *COMPARED), [_cells(*trial, exact) for trial in trials.values()])
+        print()
+        print(f"error: of {quantity}; worst mean: the largest error of a mean; time: of a second call, so that")
+        print("compilation does not count; estimates: how many of the means are not exact.")
+        output.print_doubts(solutions)
+        output.print_left_out(left_out)
+    output.exit_with(solutions)
 
 
-def try_all(solve: Callable[[str], Answer], label: str) -> tuple[dict[str, Answer], dict[str, str]]:
-    """What every method by name makes of it, and those left out with the reason why.
+def try_all(network: Any, evidence: Any, label: str) -> tuple[dict[str, "pf.Solution"], dict[str, str]]:
+    """The solutions of all methods by name, and those left out with the reason why.
 
     On all cores: while one program is compiled, the next one is traced.
     """
     answers, left_out = {}, {}
     pool = ThreadPoolExecutor(THREADS)
     try:
-        solving = [(name, pool.submit(solve, name)) for name in pf.METHODS if name not in LEFT_OUT]
+        names = [name for name in pf.METHODS if name not in LEFT_OUT]
+        solving = [(name, pool.submit(pf.infer, network, evidence, name, throw=False)) for name in names]
         for name, solution in progress(solving, label):
             try:
                 answers[name] = solution.result()
@@ -89,10 +88,9 @@ def errors(solution: "pf.Solution", exact: "pf.Solution | None") -> tuple[float,
     return float(solution.log_partition - exact.log_partition), worst
 
 
-def _content(trial: TimedMethod, exact: "pf.Solution | None") -> dict[str, Any]:
+def _content(solution: "pf.Solution", seconds: float, exact: "pf.Solution | None") -> dict[str, Any]:
     from plefka.inference.solution_tables import quantity_column
 
-    solution = trial.solution
     error, worst = errors(solution, exact)
     return {
         "method": str(solution.method),
@@ -106,26 +104,11 @@ def _content(trial: TimedMethod, exact: "pf.Solution | None") -> dict[str, Any]:
         "status": status_word(solution.status),
         "warnings": solution.warnings,
         "num_steps": solution.num_steps,
-        "seconds": trial.seconds,
+        "seconds": seconds,
     }
 
 
-def _print(
-    observed: dict, trials: Sequence[TimedMethod], exact: "pf.Solution | None", left_out: Mapping[str, str]
-) -> None:
-    print(output.state_text(observed))
-    print()
-    quantity = quantity_of(trials[0].solution)
-    output.print_table(("method", quantity, *COMPARED), [_cells(trial, exact) for trial in trials])
-    print()
-    print(f"error: of {quantity}; worst mean: the largest error of a mean; time: of a second call, so that")
-    print("compilation does not count; estimates: how many of the means are not exact.")
-    output.print_doubts([trial.solution for trial in trials])
-    output.print_left_out(left_out)
-
-
-def _cells(trial: TimedMethod, exact: "pf.Solution | None") -> tuple[str, ...]:
-    solution = trial.solution
+def _cells(solution: "pf.Solution", seconds: float, exact: "pf.Solution | None") -> tuple[str, ...]:
     error, worst = errors(solution, None if solution is exact else exact)
     return (
         str(solution.method),
@@ -136,7 +119,7 @@ def _cells(trial: TimedMethod, exact: "pf.Solution | None") -> tuple[str, ...]:
         *estimates(solution),
         status_word(solution.status),
         output.steps_text(solution.num_steps),
-        f"{1e3 * trial.seconds:.1f} ms",
+        f"{1e3 * seconds:.1f} ms",
     )
 
 
@@ -156,9 +139,7 @@ def demo(out: Out = Path("demo"), force: options.Force = False) -> None:
     print(example.about)
     print(output.state_text(example.evidence))
     print()
-    solutions, left_out = try_all(
-        lambda method: pf.infer(example.network, example.evidence, method, throw=False), "compiling and solving"
-    )
+    solutions, left_out = try_all(example.network, example.evidence, "compiling and solving")
     _print_ranking(example, solutions)
     _print_likelihoods(example, solutions, left_out)
     print(WHAT_ONE_SEES)

@@ -11,7 +11,7 @@ import typer
 
 import plefka as pf
 from plefka.cli import options, output, source
-from plefka.cli.exits import DID_NOT_CONVERGE, INTERRUPTED
+from plefka.cli.exits import DID_NOT_CONVERGE
 from plefka.errors import InvalidInput
 from plefka.inference.solution_words import accuracies, kind_of, quantity_of, status_word
 
@@ -243,16 +243,11 @@ def _write(
     observed = source.read_evidence(network, evidence)
     given |= source.read_conditions(network, *given.pop("conditions"))
     workers = written["workers"] or (None if written["scheduler"] else "auto")
-    try:
+    with output.resumable(out):
         return pf.infer_rows(
             network, rows, out, evidence=observed, units=units, top=written["top"], client=written["scheduler"],
             workers=workers, memory=written["memory"], **given,
         )  # fmt: skip
-    except KeyboardInterrupt:
-        print(
-            f"plefka: interrupted; finished blocks of {out} are kept. Run the same command to resume.", file=sys.stderr
-        )
-        raise typer.Exit(INTERRUPTED) from None
 
 
 def _print_done(done: "pf.RowsDone", net: str, rows: Path, *, json: bool) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 import plefka as pf
-from plefka.cli.exits import DID_NOT_CONVERGE
+from plefka.cli.exits import DID_NOT_CONVERGE, INTERRUPTED
 from plefka.errors import listed
 from plefka.inference.solution_words import LEGEND, doubts
 from plefka.inference.solution_words import as_json as to_json
@@ -38,6 +38,17 @@ def _print_rich(header: Sequence[str], rows: Sequence[Sequence[str]], title: str
     for row in rows:
         table.add_row(*row)
     Console(markup=False, highlight=False, emoji=False).print(table)
+
+
+@contextmanager
+def resumable(out: object) -> Iterator[None]:
+    """After Ctrl-C, say that what is done is kept, and end with the exit code for it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = f"interrupted; finished blocks of {out} are kept. Run the same command to resume."
+        print(f"plefka: {kept}", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def print_more(total: int, shown: int) -> None:

@@ -20,7 +20,6 @@ Costs = Annotated[
     ),
 ]
 WAYS = ("auto", "enumeration", "elimination", "branch-and-bound")  # of `most_probable`, without loading it
-Seed = Annotated[int, typer.Option("--seed", "-s", min=0, help="The same seed draws the same states.")]
 
 
 def explain(
@@ -139,7 +138,11 @@ def most_probable(
 
 
 def sample(
-    net: options.Network, count: Count, seed: Seed, evidence: options.Evidence = None, json: options.Json = False
+    net: options.Network,
+    count: Count,
+    seed: options.Seed,
+    evidence: options.Evidence = None,
+    json: options.Json = False,
 ) -> None:
     """Draw states from the network, given the evidence, and print them as CSV."""
     network = source.read_network(net)

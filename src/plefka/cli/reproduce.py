@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from plefka.cli import options, output
-from plefka.cli.exits import INTERRUPTED
 from plefka.cli.targets import check_folder
 from plefka.errors import InvalidFile, InvalidInput, nearest
 from plefka.paper.experiment_settings import PARTS, Experiment
@@ -25,7 +24,7 @@ def reproduce(
     networks: Annotated[
         int | None, typer.Option(min=2, help="The number of networks in each column of a table. By default 10,000.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", "-s", min=0, help="The same seed gives the same rows.")] = 0,
+    seed: options.Seed = 0,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="The folder for the rows and the report.")
     ] = Path("reproduction"),
@@ -74,14 +73,7 @@ def _compute(chosen: list[Experiment], folder: Path, quick: bool, scheduler: str
     from plefka.scale.cluster import team_of
 
     keep_compiled()
-    try:
-        with team_of(scheduler, workers) as team:
-            for experiment in chosen:
-                print(f"{experiment.name} ...", file=sys.stderr, flush=True)
-                complete(experiment, folder, team)
-    except KeyboardInterrupt:
-        print(
-            f"plefka: interrupted; {folder} keeps the finished blocks. Run the same command to resume.",
-            file=sys.stderr,
-        )
-        raise typer.Exit(INTERRUPTED) from None
+    with output.resumable(folder), team_of(scheduler, workers) as team:
+        for experiment in chosen:
+            print(f"{experiment.name} ...", file=sys.stderr, flush=True)
+            complete(experiment, folder, team)

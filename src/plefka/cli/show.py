@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
 
@@ -25,7 +25,15 @@ Approximate = Annotated[
         help="Replace tables by noisy-or or sigmoid units if no probability changes by more than this, e.g. 0.02.",
     ),
 ]
-Facts = dict[str, Any]
+
+
+class Fact(NamedTuple):
+    """What `show` says of a network: a key and its value in JSON; a name and its text in the table, unless empty."""
+
+    key: str
+    value: Any
+    name: str = ""
+    text: str = ""
 
 
 def show(net: options.Network, json: options.Json = False) -> None:
@@ -41,11 +49,12 @@ def show(net: options.Network, json: options.Json = False) -> None:
     facts = _machine_facts(cast(Any, network)) if is_machine else _facts(network)
     if json:
         more = _couplings(cast(Any, network)) if is_machine else _edges(network)
-        output.print_json({"network": net, **network.identity, **_spelled(facts), "names": list(network.names), **more})
+        found = _spelled({fact.key: fact.value for fact in facts})
+        output.print_json({"network": net, **network.identity, **found, "names": list(network.names), **more})
         return
-    rows = _machine_rows(facts) if is_machine else _fact_rows(facts)
+    rows = [(fact.name, fact.text) for fact in facts]
     rows += [("version", network.version or ""), ("fingerprint", network.fingerprint)]
-    output.print_table(("network", facts["kind"]), [(name, value) for name, value in rows if value])
+    output.print_table(("network", facts[0].value), [(name, text) for name, text in rows if text])
     print()
     shown = min(network.size, output.PRINTED_ROWS)
     if network.stack is not None:
@@ -55,12 +64,16 @@ def show(net: options.Network, json: options.Json = False) -> None:
     output.print_more(network.size, shown)
 
 
-def _spelled(content: Facts) -> Facts:
+def _spelled(content: dict[str, Any]) -> dict[str, Any]:
     """Infinite weights as in a JSON file: a word, since JSON has no such number."""
     return {
         key: _spelled(value) if isinstance(value, dict) else "inf" if value == math.inf else value
         for key, value in content.items()
     }
+
+
+def _counted(key: str, count: int | None, name: str) -> Fact:
+    return Fact(key, count, name, f"{count:,}" if count is not None else "")
 
 
 def _range(values: Any) -> dict[str, float] | None:
@@ -71,41 +84,44 @@ def _range_text(limits: dict[str, float] | None) -> str:
     return f"{limits['least']:.4g} to {limits['most']:.4g}" if limits else ""
 
 
-def _degree(counts: Any) -> dict[str, float]:
-    return {"least": int(counts.min()), "mean": float(counts.mean()), "most": int(counts.max())}
-
-
-def _degree_text(degree: dict[str, float]) -> str:
-    return f"{degree['least']} to {degree['most']}, {degree['mean']:.3g} on average"
+def _degree(key: str, counts: Any, name: str) -> Fact:
+    least, mean, most = int(counts.min()), float(counts.mean()), int(counts.max())
+    return Fact(key, {"least": least, "mean": mean, "most": most}, name, f"{least} to {most}, {mean:.3g} on average")
 
 
 # ---- belief networks -------------------------------------------------------------------------------------------------
 
 
-def _facts(network: "pf.BeliefNetwork") -> Facts:
+def _facts(network: "pf.BeliefNetwork") -> list[Fact]:
     import numpy as np
 
     graph = network.storage.to_sparse() if network.stack is None else network.storage.union()
     parents, children = np.diff(graph.indptr), np.diff(graph.tocsc().indptr)
     mixed = network.conditionals is not None  # weights and biases of tables are not numbers of the model
     values = np.zeros(0) if mixed else np.concatenate([np.zeros(0), *network.storage.leaves()])
-    return {
-        "kind": "belief network",
-        "activation": network.activation.name,
-        "stack": network.stack,
-        "layers": list(network.layers) if network.layers else None,
-        "num_units": network.size,
-        "num_edges": int(graph.nnz),
-        "num_roots": int(np.sum(parents == 0)),
-        "num_leaves": int(np.sum(children == 0)),
-        "in_degree": _degree(parents),
-        "num_implications": len(network.implies),
-        "weights": _range(values[values != 0]),
-        "bias": None if mixed else _range(np.asarray(network.bias).ravel()),
-    }
+    weights, bias = _range(values[values != 0]), None if mixed else _range(np.asarray(network.bias).ravel())
+    names, shown, kind = ("weights", "biases"), [weights, bias], network.activation.name
+    if kind == "noisy_or" and (weights or {"least": 0})["least"] >= 0:
+        names = ("strengths", "priors and leaks")
+        shown = [limits and {end: -math.expm1(-z) for end, z in limits.items()} for limits in shown]
+    layers, implied = list(network.layers or ()), len(network.implies)
+    return [
+        Fact("kind", "belief network"),
+        Fact("activation", kind, "activation", kind),
+        _counted("stack", network.stack, "networks in the stack"),
+        Fact("layers", layers or None, "layers", " x ".join(map(str, layers))),
+        _counted("num_units", network.size, "units"),
+        _counted("num_roots", int(np.sum(parents == 0)), "without parents"),
+        _counted("num_leaves", int(np.sum(children == 0)), "without children"),
+        _counted("num_edges", int(graph.nnz), "edges"),
+        _degree("in_degree", parents, "parents of a unit"),
+        Fact("num_implications", implied, "pairs of which one implies the other", f"{implied:,}" if implied else ""),
+        Fact("weights", weights, names[0], _range_text(shown[0])),
+        Fact("bias", bias, names[1], _range_text(shown[1])),
+    ]
 
 
-def _edges(network: "pf.BeliefNetwork") -> Facts:
+def _edges(network: "pf.BeliefNetwork") -> dict[str, Any]:
     edges = [] if network.stack is not None else network.edges()
     return {
         "states": [list(pair) for pair in network.given_states or ()] or None,
@@ -114,66 +130,36 @@ def _edges(network: "pf.BeliefNetwork") -> Facts:
     }
 
 
-def _fact_rows(facts: Facts) -> list[tuple[str, str]]:
-    names, ranges = ("weights", "biases"), [facts["weights"], facts["bias"]]
-    if facts["activation"] == "noisy_or" and (facts["weights"] or {"least": 0})["least"] >= 0:
-        names = ("strengths", "priors and leaks")
-        ranges = [limits and {end: -math.expm1(-z) for end, z in limits.items()} for limits in ranges]
-    return [
-        ("activation", facts["activation"]),
-        ("networks in the stack", f"{facts['stack']:,}" if facts["stack"] is not None else ""),
-        ("layers", " x ".join(map(str, facts["layers"] or ()))),
-        ("units", f"{facts['num_units']:,}"),
-        ("without parents", f"{facts['num_roots']:,}"),
-        ("without children", f"{facts['num_leaves']:,}"),
-        ("edges", f"{facts['num_edges']:,}"),
-        ("parents of a unit", _degree_text(facts["in_degree"])),
-        ("pairs of which one implies the other", f"{facts['num_implications']:,}" if facts["num_implications"] else ""),
-        *zip(names, map(_range_text, ranges), strict=True),
-    ]
-
-
 # ---- machines --------------------------------------------------------------------------------------------------------
 
 
-def _machine_facts(machine: "pf.BoltzmannMachine") -> Facts:
+def _machine_facts(machine: "pf.BoltzmannMachine") -> list[Fact]:
     import numpy as np
 
     child, parent, weight = machine.storage.edge_list()
-    return {
-        "kind": "Boltzmann machine",
-        "stack": machine.stack,
-        "restricted": list(machine.layers) if machine.layers else None,
-        "values": list(machine.values),
-        "temperature": machine.temperature,
-        "constant": np.asarray(machine.constant).tolist(),
-        "num_units": machine.size,
-        "num_couplings": len(child),
-        "degree": _degree(np.bincount(np.concatenate([child, parent]), minlength=machine.size)),
-        "weights": _range(weight[weight != 0]),
-        "bias": _range(np.asarray(machine.bias)),
-    }
+    degree = np.bincount(np.concatenate([child, parent]), minlength=machine.size)
+    weights, bias, (off, on) = _range(weight[weight != 0]), _range(np.asarray(machine.bias)), machine.values
+    layers = list(machine.layers or ())
+    return [
+        Fact("kind", "Boltzmann machine"),
+        _counted("stack", machine.stack, "machines in the stack"),
+        Fact("restricted", layers or None, "visible x hidden units", " x ".join(map(str, layers))),
+        Fact("num_units", machine.size, "units", f"{machine.size:,}, of {off} and {on}"),
+        Fact("values", [off, on]),
+        Fact("temperature", machine.temperature, "temperature", f"{machine.temperature:g}"),
+        Fact("constant", np.asarray(machine.constant).tolist()),
+        _counted("num_couplings", len(child), "couplings"),
+        _degree("degree", degree, "couplings of a unit"),
+        Fact("weights", weights, "weights", _range_text(weights)),
+        Fact("bias", bias, "biases", _range_text(bias)),
+    ]
 
 
-def _couplings(machine: "pf.BoltzmannMachine") -> Facts:
+def _couplings(machine: "pf.BoltzmannMachine") -> dict[str, Any]:
     """Both units and the weight of each coupling, of a single machine."""
     names, ends = machine.names, [] if machine.stack is not None else zip(*machine.storage.edge_list(), strict=True)
     couplings = [{"units": [names[parent], names[child]], "weight": float(weight[0])} for child, parent, weight in ends]
     return {"couplings": couplings}
-
-
-def _machine_rows(facts: Facts) -> list[tuple[str, str]]:
-    off, on = facts["values"]
-    return [
-        ("machines in the stack", f"{facts['stack']:,}" if facts["stack"] is not None else ""),
-        ("visible x hidden units", " x ".join(map(str, facts["restricted"] or ()))),
-        ("units", f"{facts['num_units']:,}, of {off} and {on}"),
-        ("temperature", f"{facts['temperature']:g}"),
-        ("couplings", f"{facts['num_couplings']:,}"),
-        ("couplings of a unit", _degree_text(facts["degree"])),
-        ("weights", _range_text(facts["weights"])),
-        ("biases", _range_text(facts["bias"])),
-    ]
 
 
 # ---- another format --------------------------------------------------------------------------------------------------

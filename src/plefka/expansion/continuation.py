@@ -5,7 +5,7 @@ pairs gamma and its conjugate, and there are two kinds. At a branch point the ma
 stops to be a function of gamma: G has a term (gamma - gamma_c)^(3/2). At a zero, sum_S w is 0 and G has a logarithm.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import pairwise
 from typing import NamedTuple
@@ -144,44 +144,44 @@ def _corrected(pinned: Pinned, gamma: complex, phi: np.ndarray) -> np.ndarray:
 
 def _branch_point(pinned: Pinned, gamma: complex, phi: np.ndarray) -> complex | None:
     """gamma, phi and a vector x with away = 0 and spread x = 0, where the length of x is held."""
-    n, D, U, begin = len(phi), pinned.D, pinned.U, gamma
+    n, D, U = len(phi), pinned.D, pinned.U
     x = np.linalg.svd(Weights.at(pinned, gamma, phi).spread)[2][-1].conj()
     length = x.conj()
-    for _ in range(NEWTON_STEPS):
-        found = Weights.at(pinned, gamma, phi)
+
+    def equations(found: Weights, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         along = found.w * D.linear(x)
         matrix = np.zeros((2 * n + 1, 2 * n + 1), complex)
         matrix[:n, :n] = matrix[n : 2 * n, n + 1 :] = found.spread
         matrix[:n, n], matrix[n : 2 * n, n] = -D.first(found.w * U), -D.first(along * U)
         matrix[n : 2 * n, :n], matrix[-1, n + 1 :] = D.second(along), length
-        step = np.linalg.solve(matrix, np.concatenate([found.away, found.spread @ x, [length @ x - 1]]))
-        step = _limited(step, n, gamma)
-        phi, gamma, x = phi - step[:n], gamma - step[n], x - step[n + 1 :]
-        if not abs(gamma - begin) < FAR * abs(begin):
-            return None
-        if np.abs(step).max() < NEWTON_TOLERANCE * max(1.0, abs(gamma)):
-            return complex(gamma)
-    return None
+        return matrix, np.concatenate([found.away, found.spread @ x, [length @ x - 1]])
 
-
-def _limited(step: np.ndarray, n: int, gamma: complex) -> np.ndarray:
-    """A step that moves gamma, which is number n, by no more than a part of itself, so that it stays near its guess."""
-    return step / max(1.0, abs(step[n]) / (LONGEST_STEP * abs(gamma)))
+    return _solved(pinned, np.concatenate([phi, [gamma], x]), equations)
 
 
 def _zero(pinned: Pinned, gamma: complex, phi: np.ndarray) -> complex | None:
     """gamma and phi with away = 0 and total = 0."""
-    n, D, U, begin = len(phi), pinned.D, pinned.U, gamma
+
+    def equations(found: Weights, _: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        above = np.append(-pinned.D.first(found.w * pinned.U), -(found.w @ pinned.U))
+        return np.column_stack([np.vstack([found.spread, found.away]), above]), np.append(found.away, found.total)
+
+    return _solved(pinned, np.append(phi, gamma), equations)
+
+
+def _solved(pinned: Pinned, at: np.ndarray, equations: Callable[..., tuple[np.ndarray, np.ndarray]]) -> complex | None:
+    """gamma where phi, gamma and what else the equations are about solve them, by Newton's method; None if far away.
+
+    A step moves gamma by no more than a part of itself, so that it stays near its guess.
+    """
+    n = pinned.units
+    begin = at[n]
     for _ in range(NEWTON_STEPS):
-        found = Weights.at(pinned, gamma, phi)
-        matrix = np.zeros((n + 1, n + 1), complex)
-        matrix[:n, :n], matrix[:n, n] = found.spread, -D.first(found.w * U)
-        matrix[n, :n], matrix[n, n] = found.away, -(found.w @ U)
-        step = np.linalg.solve(matrix, np.append(found.away, found.total))
-        step = _limited(step, n, gamma)
-        phi, gamma = phi - step[:n], gamma - step[n]
-        if not abs(gamma - begin) < FAR * abs(begin):
+        step = np.linalg.solve(*equations(Weights.at(pinned, at[n], at[:n]), at[n + 1 :]))
+        step = step / max(1.0, abs(step[n]) / (LONGEST_STEP * abs(at[n])))
+        at = at - step
+        if not abs(at[n] - begin) < FAR * abs(begin):
             return None
-        if np.abs(step).max() < NEWTON_TOLERANCE * max(1.0, abs(gamma)):
-            return complex(gamma)
+        if np.abs(step).max() < NEWTON_TOLERANCE * max(1.0, abs(at[n])):
+            return complex(at[n])
     return None

@@ -14,22 +14,13 @@ from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence, as_evidence
 from plefka.networks.network import Network
 from plefka.reduction.question import LARGEST_THETA
-from plefka.tables.display import Content, page, text_table
+from plefka.tables.display import Content, ShownAnswer
 
 MOST_ORDERS = 30
 SURE, CLOSE = 1.1, 1.02  # from here on, and below its inverse, a radius decides that is estimated, or known by circles
 SERIES_COLUMNS = ("order", "coefficient", "digits", "G up to this order", "error")
 ENDS = "The hidden units do not interact: the series ends after the first order and is exact."
 TOO_SHORT = "The radius of convergence is estimated from order 12 on; compute the series to a higher order."
-
-
-def verdict_of(series: "Series") -> str:
-    """Whether it converges at gamma = 1, and how that is known."""
-    if series.radius == np.inf:
-        return ENDS
-    if np.isnan(series.radius):
-        return TOO_SHORT
-    return f"{_outcome(series)} {_ground(series)}"
 
 
 def _outcome(series: "Series") -> str:
@@ -59,23 +50,8 @@ def _ground(series: "Series") -> str:
     )
 
 
-def rows_of(series: "Series") -> list[tuple[str, ...]]:
-    """A row for each order."""
-    numbers = zip(series.coefficients, series.digits, series.partial_sums, series.partial_sums - series.exact)
-    return [
-        (str(n), f"{c:+.6e}", f"{digits:.0f}", f"{total:.8g}", f"{error:+.1e}")
-        for n, (c, digits, total, error) in enumerate(numbers)
-    ]
-
-
-def series_html(series: "Series") -> str:
-    """The verdict, and every order."""
-    rows = rows_of(series)
-    return page(Content(repr(series).strip("<>"), [series.verdict], SERIES_COLUMNS, rows, len(rows), "orders"))
-
-
 @dataclass(frozen=True, repr=False, eq=False)
-class Series:
+class Series(ShownAnswer):
     """The result of `series`: the power series of G(u, gamma), whose value at gamma = 1 is the free energy.
 
     - `coefficients`: of gamma^0, gamma^1, ...; the first is the negative entropy of the means, the second the mean
@@ -141,7 +117,11 @@ class Series:
     @property
     def verdict(self) -> str:
         """Whether the series converges at gamma = 1 and how that is known, in a sentence or two."""
-        return verdict_of(self)
+        if self.radius == np.inf:
+            return ENDS
+        if np.isnan(self.radius):
+            return TOO_SHORT
+        return f"{_outcome(self)} {_ground(self)}"
 
     def pade(self, m: int | None = None, n: int | None = None) -> float:
         """The value at gamma = 1 of the quotient of polynomials of degrees m and n that has the same series.
@@ -165,13 +145,14 @@ class Series:
     def __repr__(self) -> str:
         return f"<Series of order {self.order}: radius {self.radius:.4g}, exact {self.exact:.6g}>"
 
-    def __str__(self) -> str:
-        about = f"G(u, 1) = {self.exact:.8f} exactly; {self.partial_sums[-1]:.8g} by order {self.order}"
-        return "\n".join([about, self.verdict, "", text_table(SERIES_COLUMNS, rows_of(self))])
-
-    def _repr_html_(self) -> str:
-        """A table for notebooks."""
-        return series_html(self)
+    def _content(self) -> Content:
+        numbers = zip(self.coefficients, self.digits, self.partial_sums, self.partial_sums - self.exact)
+        rows = [
+            (str(n), f"{c:+.6e}", f"{digits:.0f}", f"{total:.8g}", f"{error:+.1e}")
+            for n, (c, digits, total, error) in enumerate(numbers)
+        ]
+        title = f"G(u, 1) = {self.exact:.8f} exactly; {self.partial_sums[-1]:.8g} by order {self.order}"
+        return Content(title, [self.verdict], SERIES_COLUMNS, rows, len(rows), "orders")
 
 
 def series(

@@ -77,8 +77,8 @@ class ByPrintedFixedPoint(MeanField):
         return self.name
 
 
-def printed_target(network, u: np.ndarray, factor: bool = False) -> np.ndarray:
-    """ln f/(1 - f) + sum over l > i of (u_l - f_l) f'_l / (f_l (1 - f_l)), as in (73); or with the `factor` w_li."""
+def printed_target(network, u: np.ndarray) -> np.ndarray:
+    """ln f/(1 - f) + sum over l > i of (u_l - f_l) f'_l / (f_l (1 - f_l)), as in (73)."""
     x, slope = np.array(network.bias), np.zeros_like(u)
     ends = np.cumsum((0, *network.layers))
     for k, W in enumerate(network.weights):
@@ -88,11 +88,7 @@ def printed_target(network, u: np.ndarray, factor: bool = False) -> np.ndarray:
     else:
         f = -np.expm1(-x)
         logit, heard = np.log(np.expm1(x)), u / f - 1
-    if not factor:
-        slope[:, :-1] = np.cumsum(heard[:, :0:-1], axis=1)[:, ::-1]
-        return logit + slope
-    for k, W in enumerate(network.weights):
-        slope[:, ends[k] : ends[k + 1]] += np.einsum("bcp,bc->bp", W, heard[:, ends[k + 1] : ends[k + 2]])
+    slope[:, :-1] = np.cumsum(heard[:, :0:-1], axis=1)[:, ::-1]
     return logit + slope
 
 

@@ -67,18 +67,24 @@ def cells(rows: StoredRows) -> list[Cell]:
     return [Cell(rows.name, key, ours, printed_mean(rows.name, *key)) for key, ours in found]
 
 
+def cells_by_column(rows: StoredRows) -> dict[str, dict[str, Cell]]:
+    """All means of a table, of each of its columns by scheme."""
+    found: dict[str, dict[str, Cell]] = {}
+    for cell in cells(rows):
+        found.setdefault(cell.key.column, {})[cell.key.method] = cell
+    return found
+
+
 def tables(rows: StoredRows, everything: Mapping[str, StoredRows]) -> Iterator[ReportTable]:
     """One for each column of the paper's table."""
-    by_column: dict[tuple[str, str], list[Cell]] = {}
-    for cell in cells(rows):
-        by_column.setdefault((cell.key.ensemble, cell.key.observed), []).append(cell)
     header = ("scheme", "paper", "ours ± standard error", "converged", "over all", "difference", "why")
-    for (ensemble, observed), column in by_column.items():
+    for column in cells_by_column(rows).values():
+        first = next(iter(column.values()))
         caption = (
-            f"{ensemble}, {OBSERVED[observed]}: mean of 𝓔 over those of {column[0].ours.networks:,} networks on which "
-            "the scheme converged; over all of them, it is taken where each search ended"
+            f"{first.key.ensemble}, {OBSERVED[first.key.observed]}: mean of 𝓔 over those of {first.ours.networks:,} "
+            "networks on which the scheme converged; over all of them, it is taken where each search ended"
         )
-        yield ReportTable(caption, header, [_row(cell, everything) for cell in column])
+        yield ReportTable(caption, header, [_row(cell, everything) for cell in column.values()])
 
 
 def _row(cell: Cell, everything: Mapping[str, StoredRows]) -> tuple[str, ...]:
@@ -100,8 +106,8 @@ def _row(cell: Cell, everything: Mapping[str, StoredRows]) -> tuple[str, ...]:
 def explain(cell: Cell, everything: Mapping[str, StoredRows]) -> str:
     """A sentence about a difference of more than three standard errors, drawn from what else was computed."""
     rounding = 0.5 * 10.0 ** -decimals(cell.table)
-    theirs = cell.ours.standard_error_over(paper()[cell.table]["networks"])
-    of_both = np.hypot(cell.ours.standard_error, theirs)
+    theirs = np.sqrt(cell.ours.networks / paper()[cell.table]["networks"])  # if the same fraction converges
+    of_both = cell.ours.standard_error * np.hypot(1.0, theirs)
     if abs(cell.difference) <= SIGNIFICANT * of_both + rounding:
         return "The printed mean is rounded and has its own standard error. The difference is within these two."
     if cell.key.method == "G22":

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from plefka.paper import figure_10, step_size_sweep
-from plefka.paper.beside_printed import Cell, cells
+from plefka.paper.beside_printed import Cell, cells_by_column
 from plefka.paper.store import StoredRows
 from plefka.paper.summary import percent, signed
 from plefka.tables.html_page import ReportTable, Section
@@ -38,22 +38,21 @@ def _mean(cell: Cell) -> str:
 
 
 def _table1(rows: StoredRows) -> Iterator[Claim]:
-    found = {(cell.key.ensemble, cell.key.method): cell for cell in cells(rows)}
-    small = [
-        cell for (name, method), cell in found.items() if name == "sigmoid [-1, 1]" and method in ("G11", "G12", "SJJ")
-    ]
+    columns = cells_by_column(rows)
+    small, large = columns["sigmoid [-1, 1]"], columns["sigmoid [-5, 5]"]
+    near = [small[method] for method in ("G11", "G12", "SJJ")]
     yield _claim(
         f"Table 1, [-1, 1]: G11, G12 and SJJ are within {SMALL_ERROR} of the printed means",
-        all(abs(cell.difference) <= SMALL_ERROR for cell in small),
-        ", ".join(f"{cell.key.method} {signed(cell.difference, 5)}" for cell in small),
+        all(abs(cell.difference) <= SMALL_ERROR for cell in near),
+        ", ".join(f"{cell.key.method} {signed(cell.difference, 5)}" for cell in near),
     )
-    right = found["sigmoid [-1, 1]", "G22"]
+    right = small["G22"]
     yield _claim(
         "Table 1, [-1, 1]: the correct G22 has a smaller error than the printed one",
         abs(right.ours.mean) < abs(right.printed or 0.0),
         f"{_mean(right)} against {signed(right.printed or 0.0, 4)}",
     )
-    yield from _order_and_size("Table 1, [-5, 5]", [[found["sigmoid [-5, 5]", method] for method in ("G11", "G12")]])
+    yield from _order_and_size("Table 1, [-5, 5]", [[large["G11"], large["G12"]]])
 
 
 def _order_and_size(where: str, columns: list[list[Cell]]) -> Iterator[Claim]:
@@ -78,10 +77,7 @@ def _in_order(column: list[Cell]) -> bool:
 
 
 def _table2(rows: StoredRows) -> Iterator[Claim]:
-    by_column: dict[tuple[str, str], dict[str, Cell]] = {}
-    for cell in cells(rows):
-        by_column.setdefault((cell.key.ensemble, cell.key.observed), {})[cell.key.method] = cell
-    columns = list(by_column.values())
+    columns = list(cells_by_column(rows).values())
     yield _claim(
         "Table 2: G221 has a smaller error than the printed G22 in all columns",
         all(abs(column["G221"].ours.mean) < abs(column["G22"].printed or 0.0) for column in columns),
@@ -103,13 +99,11 @@ def _against(columns: list[dict[str, Cell]], other) -> str:
 def _learning(rows: StoredRows) -> Iterator[Claim]:
     for choice, words in step_size_sweep.CHOICES.items():
         others = figure_10.beside_sjj(rows, choice)
-        ends = {
-            method: float(run.end.mean()) for method, run in step_size_sweep.chosen(rows, "sigmoid", choice).items()
-        }
         if others:
+            best = step_size_sweep.chosen(rows, "sigmoid", choice)
             yield _claim(
                 f"Figure 10: SJJ learns worse than every other scheme, with step sizes chosen by {words} "
                 f"({step_size_sweep.conditions(rows)})",
                 all(other.words == "higher than" for other in others),
-                ", ".join(f"{method} {signed(value, 3)}" for method, value in ends.items()),
+                ", ".join(f"{method} {signed(run.mean, 3)}" for method, run in best.items()),
             )

@@ -60,11 +60,10 @@ def complete(experiment: Experiment, folder: Path, team: Team | None = None) -> 
 
 def _complete(experiment: Experiment, store: Store, team: Team) -> None:
     blocks = BLOCKS[type(experiment)](experiment, store.folder)
-    missing = [block for block in blocks if not store.is_fresh(block.name)]
-    stale = [block.name for block in missing if store.has(block.name)]
-    damaged = sum(map(store.is_damaged, stale))
-    for count, what in ((len(stale) - damaged, "were computed by other code"), (damaged, "are damaged")):
-        if count:
+    states = [store.state(block.name) for block in blocks]
+    missing = [block for block, state in zip(blocks, states, strict=True) if state != "fresh"]
+    for state, what in (("stale", "were computed by other code"), ("damaged", "are damaged")):
+        if count := states.count(state):
             message = f"{experiment.name}: {count} of {len(blocks)} blocks of rows {what}; they are computed again."
             warnings.warn(message, PlefkaWarning, stacklevel=3)
     with closing(progress(range(1 + sum(block.steps for block in missing)), experiment.name)) as steps:

@@ -22,6 +22,9 @@ ROOM = 0.4  # nats above the ceiling
 TICKS = (-4, -5, -6, -8, -10, -15, -20, -30, -50, -100, -200, -500, -1000)  # nats
 SHARES_PANEL = (5.2, 4.4)  # inches
 POINTS = 50  # of a curve
+LEGEND_PLACE: Any = {  # where a legend stands
+    "loc": "lower right", "bbox_to_anchor": (1, 1), "frameon": False, "fontsize": 9, "labelcolor": INK, "ncols": 5,
+}  # fmt: skip
 RADIUS_TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 
@@ -42,10 +45,9 @@ def histogram(errors: Mapping[str, np.ndarray], printed: Mapping[str, float | No
             axes.axvline(theirs, color=INK, linewidth=1.4, linestyle="--")
     axes.set(xlim=(low, high), ylim=(0, 1.04 * tallest), ylabel="networks", xlabel="E")
     axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
-    axes.set_title(" and ".join(errors), loc="left", fontsize=11, fontweight="bold", color=INK)
     if len(errors) > 1:
         axes.legend(loc="best", frameon=False, fontsize=9, labelcolor=INK)
-    return to_svg(figure)
+    return _titled(figure, axes, " and ".join(errors))
 
 
 def _limits(parts: Sequence[np.ndarray], marks: Sequence[float]) -> tuple[float, float]:
@@ -63,12 +65,10 @@ def curves(epochs: np.ndarray, by_method: Mapping[str, np.ndarray], ceiling: flo
     for (name, values), colour, style in zip(by_method.items(), SERIES, STYLES, strict=False):
         lines = axes.plot(epochs[keep], values[keep], color=colour, linestyle=style, linewidth=1.1, alpha=0.8)
         lines[0].set_label(name)
-    _draw_ceiling(axes, ceiling)
-    _stretch(axes, ceiling, by_method.values())
-    axes.set(xlabel="epoch", ylabel="exact ln P per pattern, nats")
-    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), frameon=False, fontsize=9, labelcolor=INK, ncols=5)
-    axes.set_title("while learning", loc="left", fontsize=11, fontweight="bold", color=INK)
-    return to_svg(figure)
+    _draw_ceiling(axes, ceiling, by_method.values())
+    axes.set_xlabel("epoch")
+    axes.legend(**LEGEND_PLACE)
+    return _titled(figure, axes, "while learning")
 
 
 def sweep(
@@ -92,16 +92,14 @@ def sweep(
         for choice, look in looks.items():
             at = list(sizes).index(chosen[name][choice])
             axes.plot(x[at], means[at], "o", color=colour, **{"markerfacecolor": "none", **look})
-    _draw_ceiling(axes, ceiling)
-    _stretch(axes, ceiling, [ends for _, ends in by_method.values()])
+    _draw_ceiling(axes, ceiling, [ends for _, ends in by_method.values()])
     every = sorted({size for sizes, _ in by_method.values() for size in sizes})
     axes.set_xscale("log")
     axes.set_xticks(every, [f"{size:g}" for size in every])
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set(xlabel="step size of Adam", ylabel="exact ln P per pattern, nats")
-    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), frameon=False, fontsize=9, labelcolor=INK, ncols=5)
-    axes.set_title("by step size", loc="left", fontsize=11, fontweight="bold", color=INK)
-    return to_svg(figure)
+    axes.set_xlabel("step size of Adam")
+    axes.legend(**LEGEND_PLACE)
+    return _titled(figure, axes, "by step size")
 
 
 def dots(by_method: Mapping[str, np.ndarray], ceiling: float) -> str:
@@ -111,16 +109,19 @@ def dots(by_method: Mapping[str, np.ndarray], ceiling: float) -> str:
         spread = place + np.linspace(-0.18, 0.18, len(values)) if len(values) > 1 else np.array([place])
         axes.plot(spread, values, "o", color=colour, markersize=5, alpha=0.8)
         axes.plot([place - 0.3, place + 0.3], [np.mean(values)] * 2, color=INK, linewidth=1.6)
-    _draw_ceiling(axes, ceiling)
-    _stretch(axes, ceiling, by_method.values())
+    _draw_ceiling(axes, ceiling, by_method.values())
     axes.set_xticks(range(len(by_method)), list(by_method))
-    axes.set(xlim=(-0.6, len(by_method) - 0.4), ylabel="exact ln P per pattern, nats")
-    axes.set_title("in the end", loc="left", fontsize=11, fontweight="bold", color=INK)
-    return to_svg(figure)
+    axes.set_xlim(-0.6, len(by_method) - 0.4)
+    return _titled(figure, axes, "in the end")
 
 
-def _stretch(axes: Axes, ceiling: float, values: Iterable[np.ndarray]) -> None:
-    """A logarithmic scale of the distance below the ceiling, so that bad starts do not hide the good ones."""
+def _draw_ceiling(axes: Axes, ceiling: float, values: Iterable[np.ndarray]) -> None:
+    """On a logarithmic scale of the distance below the ceiling, so that bad starts do not hide the good ones."""
+    axes.set_ylabel("exact ln P per pattern, nats")
+    axes.axhline(ceiling, color=INK, linewidth=1.2, linestyle=(0, (5, 3)))
+    label = f"ceiling {ceiling:.3f}".replace("-", "\N{MINUS SIGN}")
+    place: Any = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+    axes.annotate(label, (0.01, ceiling), (0, -11), fontsize=8.5, color=INK, **place)
     top = ceiling + ROOM
     axes.set_yscale(
         "function", functions=(lambda y: -np.log(np.maximum(top - y, 1e-3)), lambda z: top - np.exp(-np.asarray(z)))
@@ -129,13 +130,6 @@ def _stretch(axes: Axes, ceiling: float, values: Iterable[np.ndarray]) -> None:
     axes.set_ylim(low - 0.1 * (top - low), max(ceiling, high) + 0.25 * ROOM)
     shown = [tick for tick in TICKS if low - 0.1 * (top - low) <= tick < ceiling]
     axes.set_yticks(shown, [f"{tick}".replace("-", "\N{MINUS SIGN}") for tick in shown])
-
-
-def _draw_ceiling(axes: Axes, ceiling: float) -> None:
-    axes.axhline(ceiling, color=INK, linewidth=1.2, linestyle=(0, (5, 3)))
-    label = f"ceiling {ceiling:.3f}".replace("-", "\N{MINUS SIGN}")
-    place: Any = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
-    axes.annotate(label, (0.01, ceiling), (0, -11), fontsize=8.5, color=INK, **place)
 
 
 # isort: split
@@ -180,5 +174,9 @@ def _label_ticks(ends: tuple[float, float], set_ticks: Callable[..., Any]) -> No
 def _finished(figure: Figure, axes: Axes, title: str) -> str:
     axes.minorticks_off()
     axes.legend(loc="upper center", bbox_to_anchor=(0.45, -0.17), ncols=2, frameon=False, fontsize=8, labelcolor=INK)
+    return _titled(figure, axes, title)
+
+
+def _titled(figure: Figure, axes: Axes, title: str) -> str:
     axes.set_title(title, loc="left", fontsize=11, fontweight="bold", color=INK)
     return to_svg(figure)

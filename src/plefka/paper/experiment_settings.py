@@ -3,7 +3,7 @@
 import hashlib
 import json
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from plefka.runtime.version import __version__
 
@@ -19,20 +19,10 @@ PARTS: dict[str, tuple[str, ...]] = {  # of the paper, and the experiments that 
     "variants": ("variants",),
     "policies": ("policies", "sequential"),
     "radius": ("radius", "truncated"),
-    "methods": ("methods",),  # beyond the paper, and so no part of all
-    "all": (
-        "table1",
-        "table2",
-        "misprints",
-        "variants",
-        "policies",
-        "sequential",
-        "learning",
-        "learning_beyond",
-        "radius",
-        "truncated",
-    ),
+    "methods": ("methods",),
 }
+# All but the methods, which are beyond the paper.
+PARTS["all"] = tuple(dict.fromkeys(name for part in PARTS if part != "methods" for name in PARTS[part]))
 
 
 @dataclass(frozen=True)
@@ -125,11 +115,7 @@ class TruncatedRadii(Radii):
     degrees: tuple[int, ...] = (1, 2)
 
 
-class Experiment(Protocol):
-    """What all have: a name, and fields that say everything else."""
-
-    @property
-    def name(self) -> str: ...
+Experiment = Study | Learning | Trial | Radii
 
 
 def spelled(experiment: Any) -> dict[str, Any]:

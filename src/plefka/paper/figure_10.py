@@ -60,11 +60,7 @@ def render(everything: Mapping[str, StoredRows]) -> Section:
 
 def _in_words(found: Mapping[str, Learned], activation: str) -> str:
     """A paragraph about schemes beyond the paper."""
-    ends = "; ".join(
-        f"{method} {signed(float(run.end.mean()), 3)} on average, from {signed(float(run.end.min()), 3)} to "
-        f"{signed(float(run.end.max()), 3)}"
-        for method, run in found.items()
-    )
+    ends = "; ".join(f"{method} {signed(run.mean, 3)} on average, from {run.span(3)}" for method, run in found.items())
     return (
         f"Beyond the paper, on the same images and starts of {activation.replace('_', '-')} networks, in as many "
         f"epochs, of which each may have several steps, the exact ln P per pattern in the end is: {ends}."
@@ -142,10 +138,10 @@ def _compared(rows: StoredRows, choice: str, found: list[Versus]) -> str:
     """The means in the end under one choice of the step size."""
     best = chosen(rows, "sigmoid", choice)
     means = []
-    for method, run in sorted(best.items(), key=lambda item: -item[1].end.mean()):
+    for method, run in sorted(best.items(), key=lambda item: -item[1].mean):
         failed = f", {int(run.failed.sum())} of {len(run.failed)} starts failed" if run.failed.any() else ""
         share = f"{percent(float(run.converged[-1].mean()))} of the solves converged{failed}"
-        means.append(f"{method} {signed(float(run.end.mean()), 3)} (step size {run.step_size:g}, {share})")
+        means.append(f"{method} {signed(run.mean, 3)} (step size {run.step_size:g}, {share})")
     wins = ", ".join(f"{each.method} {each.wins}" for each in found)
     return (
         f"With the step size of each scheme chosen by {CHOICES[choice]}, the mean of the exact ln P per pattern in the "
@@ -171,9 +167,7 @@ def _by_step_size(rows: StoredRows) -> str:
     found = runs(rows, "sigmoid")
     parts = []
     for size in step_sizes(rows):
-        ends = {
-            method: float(run.end.mean()) for method, some in found.items() for run in some if run.step_size == size
-        }
+        ends = {method: run.mean for method, some in found.items() for run in some if run.step_size == size}
         if ends:
             first = max(ends, key=ends.__getitem__)
             parts.append(f"{first} at {size:g} ({signed(ends[first], 3)})")
@@ -201,11 +195,8 @@ def tables(rows: StoredRows, activation: str) -> Iterator[ReportTable]:
         "scheme", "step size chosen by", "step size", "objective", "exact ln P ± standard error", "worst to best start",
         "solves converged", "starts failed", "exact ln P where solves converged", "at the best epoch",
     )  # fmt: skip
-    lines = [
-        _line(run, choice)
-        for method in runs(rows, activation)
-        for choice, run in ((choice, chosen(rows, activation, choice)[method]) for choice in CHOICES)
-    ]
+    best = {choice: chosen(rows, activation, choice) for choice in CHOICES}
+    lines = [_line(best[choice][method], choice) for method in runs(rows, activation) for choice in CHOICES]
     yield ReportTable(
         f"{name} networks at the end of learning, nats per pattern; {about}, mean over all starts. Beside it, the mean "
         f"over the starts that have not failed and where {100 * CONVERGED_SHARE:.0f} % of the solves converged in the "
@@ -225,7 +216,7 @@ def _line(run: Learned, choice: str) -> tuple[str, ...]:
         f"{run.step_size:g}",
         signed(run.score("objective"), 3),
         signed(mean, 3) if np.isnan(error) else f"{signed(mean, 3)} ± {error:.3f}",
-        f"{signed(float(run.end.min()), 3)} to {signed(float(run.end.max()), 3)}",
+        run.span(3),
         percent(float(run.converged[-1].mean())),
         f"{int(run.failed.sum())} of {len(run.failed)}",
         f"{signed(float(ends.mean()), 3)} ({len(ends)} of {len(run.end)} starts)" if len(ends) else "none",
@@ -247,7 +238,7 @@ def _sweep_table(rows: StoredRows, activation: str, name: str, about: str) -> Re
             mark = "".join(marks[choice] for choice in CHOICES if best[choice][method].step_size == size)
             failed = f", {int(run.failed.sum())} failed" if run is not None and run.failed.any() else ""
             share = "" if run is None else f" ({percent(float(run.converged[-1].mean()))}{failed})"
-            cells.append("" if run is None else f"{signed(float(run.end.mean()), 3)}{mark}{share}")
+            cells.append("" if run is None else f"{signed(run.mean, 3)}{mark}{share}")
         lines.append((method, *cells))
     caption = (
         f"{name} networks, the whole sweep: mean of the exact ln P per pattern in the end by step size, with the share "
@@ -262,12 +253,11 @@ def _figure(rows: StoredRows, activation: str, beyond: Mapping[str, Learned]) ->
     drawn = {**best["objective"], **beyond}
     ends = {method: run.end for method, run in drawn.items()}
     shown = "; ".join(
-        f"{method}{f' with step size {run.step_size:g}' if run.step_size else ''} from "
-        f"{signed(float(run.end.min()), 2)} to {signed(float(run.end.max()), 2)}"
+        f"{method}{f' with step size {run.step_size:g}' if run.step_size else ''} from {run.span(2)}"
         for method, run in drawn.items()
     )
     everywhere = "; ".join(
-        f"{method} " + ", ".join(f"{signed(float(run.end.mean()), 2)} at {run.step_size:g}" for run in some)
+        f"{method} " + ", ".join(f"{signed(run.mean, 2)} at {run.step_size:g}" for run in some)
         for method, some in found.items()
     )
     epochs = next(iter(best["objective"].values())).epochs

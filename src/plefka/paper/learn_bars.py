@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import entropy
 
 import plefka as pf
 from plefka.learning.parameters import swept_adam
@@ -79,6 +80,4 @@ def _columns(fitted: pf.Fitted, learning: Learning, scheme: LearnedScheme, ceili
 
 def ceiling(rows: np.ndarray) -> float:
     """No model gives these very rows more: minus the entropy of their frequencies, in nats per row."""
-    counts = np.unique(rows, axis=0, return_counts=True)[1]
-    fractions = counts / counts.sum()
-    return float(fractions @ np.log(fractions))
+    return -float(entropy(np.unique(rows, axis=0, return_counts=True)[1]))

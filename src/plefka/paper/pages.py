@@ -11,10 +11,10 @@ from pathlib import Path
 
 from plefka.errors import InvalidInput
 from plefka.paper import claims, error_and_time, figure_10, radius, render, store, studies, tables_and_figures
-from plefka.paper.beside_printed import cells, decimals
+from plefka.paper.beside_printed import Cell, cells_by_column, decimals
 from plefka.paper.report import FOLDER, captioned, markdown_figure, markdown_table
 from plefka.paper.store import StoredRows
-from plefka.paper.summary import Summary, percent, signed, wide
+from plefka.paper.summary import percent, signed, wide
 from plefka.runtime import whole_files
 from plefka.tables.html_page import Figure, ReportTable, Section
 
@@ -39,16 +39,12 @@ def filled(text: str, everything: Mapping[str, StoredRows]) -> str:
 
 def means(everything: Mapping[str, StoredRows]) -> str:
     """Both tables in one: ours, both ways of averaging where not all solves converged, and the paper's in brackets."""
-    by_column: dict[str, dict[str, str]] = {}
-    for table in ("table1", "table2"):
-        for cell in cells(everything[table]):
-            digits, share = decimals(table), percent(cell.ours.converged)
-            every = f" over the {share} that converged, {wide(cell.ours.mean_of_all, digits)} over all"
-            ours = signed(cell.ours.mean, digits) + ("" if cell.ours.converged == 1 else every)
-            theirs = "" if cell.printed is None else f" ({signed(cell.printed, digits)})"
-            by_column.setdefault(cell.key.column, {})[cell.key.method] = f"{ours}{theirs}"
     schemes = tables_and_figures.SIGMOID_METHODS
-    rows = [(name, *(column.get(scheme, "") for scheme in schemes)) for name, column in by_column.items()]
+    rows = [
+        (name, *(_mean(column[scheme]) if scheme in column else "" for scheme in schemes))
+        for table in ("table1", "table2")
+        for name, column in cells_by_column(everything[table]).items()
+    ]
     table = markdown_table(ReportTable("", ("networks", *(f"`{scheme}`" for scheme in schemes)), rows))
     given = everything["table1"].settings
     about = (
@@ -59,21 +55,24 @@ def means(everything: Mapping[str, StoredRows]) -> str:
     return f"{table}\n\n{about}"
 
 
+def _mean(cell: Cell) -> str:
+    digits, share = decimals(cell.table), percent(cell.ours.converged)
+    every = f" over the {share} that converged, {wide(cell.ours.mean_of_all, digits)} over all"
+    theirs = "" if cell.printed is None else f" ({signed(cell.printed, digits)})"
+    return signed(cell.ours.mean, digits) + ("" if cell.ours.converged == 1 else every) + theirs
+
+
 def second_order(everything: Mapping[str, StoredRows]) -> str:
     """Where G221 is closer to the truth than the other schemes, on the noisy-or networks of table 2."""
-    by_column: dict[str, dict[str, Summary]] = {}
-    for cell in cells(everything["table2"]):
-        by_column.setdefault(cell.key.column, {})[cell.key.method] = cell.ours
     parts = []
-    for name, column in by_column.items():
-        others = {method: found for method, found in column.items() if method != "G221"}
-        beaten = [method for method, found in others.items() if column["G221"].size < found.size]
+    for name, column in cells_by_column(everything["table2"]).items():
+        found = {method: cell.ours for method, cell in column.items()}
+        is_smallest = all(found["G221"].size < ours.size for method, ours in found.items() if method != "G221")
         sizes = ", ".join(
-            f"`{method}` {found.size:.5f}" + ("" if found.converged == 1 else f" over {percent(found.converged)}")
-            for method, found in column.items()
+            f"`{method}` {ours.size:.5f}" + ("" if ours.converged == 1 else f" over {percent(ours.converged)}")
+            for method, ours in found.items()
         )
-        verdict = "smallest for `G221`" if len(beaten) == len(others) else "not smallest for `G221`"
-        parts.append(f"- {name}: {verdict} ({sizes})")
+        parts.append(f"- {name}: {'smallest' if is_smallest else 'not smallest'} for `G221` ({sizes})")
     networks = everything["table2"].settings["networks"]
     return (
         f"The mean of |𝓔| on {networks:,} noisy-or networks of each kind, over those on which a scheme converged (all, "

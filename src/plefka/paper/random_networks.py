@@ -80,14 +80,9 @@ def measure_radii(
         evidence = observe(networks, observed)[0]
         for k, row in enumerate(evidence):
             about = {"group": group, **degree, "ensemble": ensemble.name, "observed": observed}
-            rows.append({**about, **_numbers(one_of(networks, k), row, settings.order, taylor)})
+            rows.append({**about, **_numbers(networks.take(k), row, settings.order, taylor)})
             advance()
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
-
-
-def one_of(networks: pf.BeliefNetwork, k: int) -> pf.BeliefNetwork:
-    """One network of a stack."""
-    return pf.BeliefNetwork(networks.storage.take(k), networks.bias[k], networks.activation, layers=networks.layers)
 
 
 def _numbers(network: pf.BeliefNetwork, row: np.ndarray, order: int, taylor: int | None) -> dict[str, Any]:

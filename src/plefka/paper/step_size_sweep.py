@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from plefka.paper.store import StoredRows
+from plefka.paper.summary import signed
 
 CONVERGED_SHARE = 0.99  # of the patterns have solves that converged
 CHOICES = {"objective": "its own objective", "exact": "the exact ln P"}
@@ -30,10 +31,19 @@ class Learned(NamedTuple):
         """The exact ln P of every start in the end."""
         return self.exact[-1]
 
+    @property
+    def mean(self) -> float:
+        """That of all starts in the end."""
+        return float(self.end.mean())
+
+    def span(self, decimals: int) -> str:
+        """From the worst to the best start in the end."""
+        return " to ".join(signed(float(end), decimals) for end in (self.end.min(), self.end.max()))
+
     def score(self, choice: str) -> float:
         """The mean over starts by which a step size is chosen; of a failed start, the last objective that it had."""
         if choice == "exact":
-            return float(self.end.mean())
+            return self.mean
         last = [
             column[np.isfinite(column)][-1] if np.isfinite(column).any() else -np.inf for column in self.objective.T
         ]

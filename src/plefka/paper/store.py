@@ -1,6 +1,5 @@
 """Rows on disk: DIR/rows/NAME-HASH/BLOCK.parquet, each file written as a whole, with its provenance inside."""
 
-import io
 import json
 import time
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from plefka.paper.experiment_settings import digest, spelled
 from plefka.runtime import whole_files
 from plefka.runtime.provenance import PACKAGE, machine, source
 from plefka.runtime.version import __version__
-from plefka.tables.table_files import BLANK, SEAL, is_sealed, is_whole, sealed
+from plefka.tables.table_files import is_sealed, is_whole, sealed_parquet
 
 try:
     import pyarrow as pa
@@ -55,22 +54,15 @@ class Store:
     def path(self, block: str) -> Path:
         return self.folder / f"{block}.parquet"
 
-    def has(self, block: str) -> bool:
-        return self.path(block).exists()
-
-    def is_fresh(self, block: str) -> bool:
-        """Whether the block is there, as it was written, and the present code has computed it."""
-        if not self.has(block) or self.is_damaged(block):
-            return False
-        return _read_block(self.path(block), columns=[])[1].get("source") == code_digest()
-
-    def is_damaged(self, block: str) -> bool:
-        """Whether the block is not as it was written."""
+    def state(self, block: str) -> str:
+        """What is there of a block: "missing", "damaged", "stale" if other code has computed it, or "fresh"."""
+        if not self.path(block).exists():
+            return "missing"
         try:
-            _read_block(self.path(block), columns=[])
+            about = _read_block(self.path(block), columns=[])[1]
         except InvalidFile:
-            return True
-        return False
+            return "damaged"
+        return "fresh" if about.get("source") == code_digest() else "stale"
 
     def write(self, block: str, columns: dict[str, Any], seconds: float, num_blocks: int) -> None:
         """One block, under its name only once it is whole."""
@@ -96,16 +88,15 @@ def _encoded(columns: dict[str, Any], about: dict[str, Any]) -> bytes:
         values = np.asarray(column)  # numbers as they are, words with each word kept once
         is_number = values.dtype.kind in "iufb"
         arrays[name] = pa.array(values) if is_number else pa.array(values.tolist()).dictionary_encode()
-    table = pa.table(arrays).replace_schema_metadata({METADATA_KEY: json.dumps(about).encode(), SEAL: BLANK})
+    table = pa.table(arrays)
     floats = [field.name for field in table.schema if pa.types.is_floating(field.type)]
     others = [field.name for field in table.schema if field.name not in floats]
     encodings: dict[str, Any] = {
         "use_dictionary": others,
         "column_encoding": dict.fromkeys(floats, "BYTE_STREAM_SPLIT"),
     }
-    file = io.BytesIO()
-    pq.write_table(table, file, compression="zstd", compression_level=9, **encodings)
-    return sealed(file.getvalue())
+    metadata = {METADATA_KEY: json.dumps(about).encode()}
+    return sealed_parquet(table, metadata, compression="zstd", compression_level=9, **encodings)
 
 
 def read(folder: Path) -> dict[str, StoredRows]:

@@ -41,10 +41,6 @@ class Summary:
     mean_of_all: float = float("nan")  # over all networks at which the solve ended with a number
     standard_error_of_all: float = float("nan")
 
-    def standard_error_over(self, networks: int) -> float:
-        """What it would be over so many networks, of which the same fraction converges."""
-        return self.standard_error * math.sqrt(self.networks / networks)
-
     def spelled(self, decimals: int) -> str:
         """'0.0155 ± 0.0001', with as many decimals more as the standard error needs to be seen."""
         if 0 < self.standard_error < 1:

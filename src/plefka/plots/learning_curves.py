@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
     from plefka.networks.boltzmann import BoltzmannMachine
 
-CURVES = {"objective": "-", "log_likelihood": "--", "validation": ":"}  # styles that tell them apart without colours
 TILE = 1.25  # inches, an image of weights
 SIGNED = "RdBu_r"
 
@@ -33,9 +32,13 @@ def history(fitted: "Fitted", path: str | os.PathLike[str] | None = None, *, ax:
         raise InvalidInput("a history must have at least one epoch; got none, because nothing was learned.")
     axes, palette = axes_for(ax, (8.0, 4.6), 0.15)
     plain(axes, palette)
-    colours = {"objective": palette.accents[0], "log_likelihood": palette.ink, "validation": palette.accents[1]}
-    for name, style in CURVES.items():
-        _draw_curves(axes, fitted, name, colours[name], style)
+    curves = {  # in styles that tell them apart without colours
+        "objective": ("-", palette.accents[0], f"by {fitted.method}, {fitted.kind_of_objective}"),
+        "log_likelihood": ("--", palette.ink, "exact ln P"),
+        "validation": (":", palette.accents[1], "ln P of validation rows"),
+    }
+    for name, look in curves.items():
+        _draw_curves(axes, fitted, name, *look)
     starts = "" if fitted.network.stack is None else f" from {fitted.network.stack} starts"
     heading(axes, palette, f"Learning by {fitted.method}{starts}")
     axes.set(xlabel="epoch", ylabel="ln P per row, nats")
@@ -46,7 +49,7 @@ def history(fitted: "Fitted", path: str | os.PathLike[str] | None = None, *, ax:
     return axes
 
 
-def _draw_curves(axes: Axes, fitted: "Fitted", name: str, colour: str, style: str) -> None:
+def _draw_curves(axes: Axes, fitted: "Fitted", name: str, style: str, colour: str, label: str) -> None:
     """The lines of one column of the history; one start among many is thin."""
     epochs, values = fitted.history["epoch"], fitted.history[name].reshape(fitted.epochs, -1)
     if not np.isfinite(values).any():
@@ -55,17 +58,12 @@ def _draw_curves(axes: Axes, fitted: "Fitted", name: str, colour: str, style: st
         known = np.isfinite(values).any(axis=1)
         epochs, values = epochs[known], values[known]
     many = values.shape[1] > 1
-    labels = {
-        "objective": f"by {fitted.method}, {fitted.kind_of_objective}",
-        "log_likelihood": "exact ln P",
-        "validation": "ln P of validation rows",
-    }
     marker = {"marker": "o", "markersize": 4} if len(epochs) == 1 else {}
     lines = axes.plot(
         epochs, np.where(np.isfinite(values), values, np.nan), color=colour, linestyle=style,
         linewidth=0.9 if many else 1.8, alpha=0.7 if many else 1.0, **marker,
     )  # fmt: skip
-    lines[0].set_label(labels[name])
+    lines[0].set_label(label)
 
 
 def features(

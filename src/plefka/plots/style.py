@@ -73,7 +73,7 @@ def sheet(size: tuple[float, float], pad: float) -> Figure:
     return Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=pad, h_pad=pad))
 
 
-def axes_for(axes: Axes | None, size: tuple[float, float], pad: float = 0.06) -> tuple[Axes, Palette]:
+def axes_for(axes: Axes | None, size: tuple[float, float], pad: float) -> tuple[Axes, Palette]:
     """The axes that are given, or those of a new figure, and the colours for them."""
     found = sheet(size, pad).add_subplot() if axes is None else axes
     return found, palette_of(found)
@@ -95,9 +95,9 @@ def heading(axes: Axes, palette: Palette, title: str) -> None:
     axes.set_title(title, loc="left", fontsize=13, fontweight="bold", color=palette.ink, pad=12, parse_math=False)
 
 
-def canvas(size: tuple[float, float], pad: float = 0.06) -> tuple[Figure, Axes]:
+def canvas(size: tuple[float, float]) -> tuple[Figure, Axes]:
     """A white figure with empty axes, whatever the user's style is: for reports."""
-    figure = sheet(size, pad)
+    figure = sheet(size, 0.06)
     figure.set_facecolor(PAPER)
     axes = figure.add_subplot(facecolor=PAPER)
     plain(axes, LIGHT)

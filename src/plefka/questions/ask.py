@@ -187,9 +187,7 @@ class _RowsOfOutcomes:
         found = self.outcomes([(unit,) for unit in units.tolist()])
         certain = (found.chance == 1).any(axis=1)
         information = np.where(certain, 0.0, found.information())
-        return SingleUnits(
-            units, information, found.chance[:, 1], found.exact, lambda at: Outcomes(*(z[at] for z in found))
-        )
+        return SingleUnits(units, information, found.chance[:, 1], lambda at: Outcomes(*(z[at] for z in found)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,7 +53,6 @@ class SingleUnits(NamedTuple):
     units: np.ndarray
     information: np.ndarray
     off: np.ndarray  # P(off | evidence)
-    exact: np.ndarray
     outcomes: Callable[[np.ndarray], Outcomes]
 
 

@@ -138,10 +138,6 @@ class MostProbable(ShownAnswer):
             return f"<MostProbable: {self.log_joint.shape[1]} states for each of {len(self.log_joint)} rows>"
         return f"<MostProbable: {len(self.log_joint)} states of {len(self.units):,} units by {self.method}>"
 
-    def __str__(self) -> str:
-        content = self._content()
-        return super().__str__() + f" {content.of_what}" * (content.total > len(content.rows))
-
     def _content(self) -> Content:
         is_exact = self.probability_accuracy is Accuracy.EXACT
         what = "evidence" if self.network.is_normalised else "evidence, not normalised"

@@ -183,7 +183,7 @@ class UnitsOff:
             on[0][:, summed], on[0][:, ~summed] = now - on[1][:, summed], others - on[1][:, ~summed]
             return Outcomes(chance[:, at].T, np.maximum(np.moveaxis(on, 0, 1), 0.0), np.ones(len(at), bool))
 
-        return SingleUnits(units, information, off, np.ones(len(units), bool), outcomes)
+        return SingleUnits(units, information, off, outcomes)
 
     def outcomes(self, sets: Sequence[UnitSet]) -> Outcomes:
         """Of sets of the same size, from those of their subsets being off."""

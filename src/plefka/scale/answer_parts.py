@@ -8,7 +8,7 @@ again, and a checksum of all its bytes, so that a part is right whatever the man
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,9 +18,8 @@ from plefka.inference.solution_tables import LOG_LIKELIHOOD, STATUS
 from plefka.progress import progress
 from plefka.runtime import extras, whole_files
 from plefka.scale.rows_done import BlockDone, RowsDone
-from plefka.scale.teams import ReadyResult, Team, mapped
 from plefka.tables.columns import VISIT
-from plefka.tables.table_files import BLANK, SEAL, is_whole, sealed
+from plefka.tables.table_files import is_whole, sealed_parquet
 from plefka.tables.workbooks import workbook
 
 MANIFEST, DIGEST = "_manifest.json", b"plefka rows"  # readers of a dataset leave files alone that begin with _
@@ -33,15 +32,6 @@ class BlockAnswer(NamedTuple):
 
     content: bytes | None
     done: BlockDone | None
-
-
-class BlockWork(NamedTuple):
-    """What workers do with pieces: `work(shared, *piece)`."""
-
-    work: Callable[..., BlockAnswer]
-    shared: Any
-    label: str  # of the progress bar
-    total: int | None  # pieces, where that is known
 
 
 class AnswerParts:
@@ -100,15 +90,15 @@ class AnswerParts:
         except (OSError, ValueError, TypeError, KeyError):
             return {}
 
-    def run(
-        self, team: Team, job: BlockWork, pieces: Iterable[tuple[int, tuple | ReadyResult]], method: str
+    def collect(
+        self, answers: Generator[tuple[int, BlockAnswer], None, None], what: str, total: int | None, method: str
     ) -> RowsDone:
-        """What is missing is computed by a team of workers, and kept as soon as it is ready."""
+        """Keep what a team of workers answers as soon as it is ready; `what` and `total`: of how many, if known."""
         done: dict[int, BlockDone] = {}
         resumed = 0
         try:
-            with closing(mapped(team, job.work, job.shared, pieces)) as answers:  # lets workers go, whatever happens
-                for number, answer in progress(answers, job.label, total=job.total):
+            with closing(answers):  # lets workers go, whatever happens
+                for number, answer in progress(answers, what, total=total):
                     done[number] = self.keep(number, answer)
                     resumed += done[number].rows if answer.content is None else 0
                     self._note(done, complete=False)
@@ -223,10 +213,7 @@ class AnswerParts:
 
 def encoded(table: Any, digest: str) -> bytes:
     """A part, with a digest of what it answers and a checksum."""
-    buffer = extras.pyarrow().BufferOutputStream()
-    table = table.replace_schema_metadata({DIGEST: digest.encode(), SEAL: BLANK})
-    extras.pyarrow("pyarrow.parquet").write_table(table, buffer)
-    return sealed(buffer.getvalue().to_pybytes())
+    return sealed_parquet(table, {DIGEST: digest.encode()})
 
 
 @contextmanager

@@ -89,7 +89,12 @@ class DaskCluster(Team):
                 continue
             if self.client.cluster is None:
                 raise WorkersLost(_why_none(self.client))
-            warnings.warn(_still_none(self.client), PlefkaWarning, stacklevel=2)
+            warnings.warn(
+                f"the Dask cluster at {_address(self.client)} has no workers yet, and this call waits for the first "
+                "one. If none comes, see whether its jobs or pods wait in a queue or have failed.",
+                PlefkaWarning,
+                stacklevel=2,
+            )
 
     def submit(self, piece: tuple) -> Future:
         return self._executor.submit(do, self._shared, *map(self._sent, piece))
@@ -152,20 +157,17 @@ def _code() -> tuple[str, str]:
     return source(), os.environ.get("XLA_FLAGS", "")
 
 
-@contextmanager
-def connected(address: str) -> Iterator[Any]:
-    """A client of the scheduler at an address."""
+def connected(address: str) -> Any:
+    """A client of the scheduler at an address, to be closed."""
     distributed = extras.distributed()
     try:
         distributed.comm.get_address_host(address)  # a client of an address without a port would not end
-        client = distributed.Client(address, timeout=SECONDS_WITHOUT_WORKERS, set_as_default=False)
+        return distributed.Client(address, timeout=SECONDS_WITHOUT_WORKERS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise InvalidInput(
             f"no Dask scheduler answers at {address!r}. Give its address as tcp://HOST:8786, and start it with: "
             "dask scheduler"
         ) from error
-    with client:
-        yield client
 
 
 def _why_none(client: Any) -> str:
@@ -173,13 +175,6 @@ def _why_none(client: Any) -> str:
         return "the connection to the Dask scheduler was lost. What is done is kept: run the same again to resume."
     address = _address(client)
     return f"the Dask cluster at {address} has no workers. Start some with: dask worker {address}"
-
-
-def _still_none(client: Any) -> str:
-    return (
-        f"the Dask cluster at {_address(client)} has no workers yet, and this call waits for the first one. If none "
-        "comes, see whether its jobs or pods wait in a queue or have failed."
-    )
 
 
 def _address(client: Any) -> str:

@@ -21,14 +21,14 @@ from plefka.methods.method import Method
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.intervention import intervened
 from plefka.runtime import extras
-from plefka.scale.answer_parts import AnswerParts, BlockAnswer, BlockWork, encoded
+from plefka.scale.answer_parts import AnswerParts, BlockAnswer, encoded
 from plefka.scale.cluster import DaskCluster, team_of
 from plefka.scale.evidence_rows import CommonEvidence, EvidenceBlock, joined
 from plefka.scale.row_files import Reader, files_of
 from plefka.scale.row_questions import RowQuestion
 from plefka.scale.row_sources import RowSource, open_source
 from plefka.scale.rows_done import BlockDone, RowsDone
-from plefka.scale.teams import ReadyResult
+from plefka.scale.teams import ReadyResult, mapped
 from plefka.tables.columns import VISIT, IdColumns, visits
 from plefka.tables.table import value_errors_as
 
@@ -112,9 +112,10 @@ def infer_rows(
         settings = asked.settings(size)
         text = json.dumps(settings, sort_keys=True)
         num_pieces = len(rows.counts) if rows.counts else None if rows.about is None else -(-rows.about // size)
-        job = BlockWork(answer, SharedQuestion(asked, text, size, rows.reader), "rows", num_pieces)
+        shared = SharedQuestion(asked, text, size, rows.reader)
         with AnswerParts.begin(out, settings, force=force) as parts:
-            done = parts.run(team, job, pieces(rows, parts, text), str(method))
+            answers = mapped(team, answer, shared, pieces(rows, parts, text))
+            done = parts.collect(answers, "rows", num_pieces, str(method))
     return replace(done, seconds=time.perf_counter() - start, **network.identity)
 
 

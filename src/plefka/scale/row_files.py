@@ -16,7 +16,6 @@ from plefka.tables.columns import Columns, IdColumns, Roles, of_frame
 from plefka.tables.table import SAMPLE, numbers_in, state_words, table_roles, units_of
 from plefka.tables.table_files import (
     READERS,
-    about_rows,
     errors_name_file,
     file_blocks,
     for_suffix,
@@ -85,12 +84,6 @@ def files_of(source: str | PathLike[str]) -> list[Path]:
     if len(kinds) > 1:
         raise InvalidFile(f"{source}: all files must be of one kind; got {' and '.join(kinds)}. Name one: *{kinds[0]}")
     return found
-
-
-def about(paths: list[Path]) -> int | None:
-    """How many rows there are, more or less, where that is quickly known."""
-    counts = [about_rows(path) for path in paths]
-    return None if None in counts else sum(count for count in counts if count is not None)
 
 
 def mappings_in(paths: list[Path]) -> Iterator[dict[str, Any]]:

@@ -11,10 +11,10 @@ from plefka.errors import InvalidEvidence, InvalidInput
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import as_rows
 from plefka.scale.evidence_rows import EvidenceBlock
-from plefka.scale.row_files import JSON_LINES, Reader, about, files_of, mappings_in, naming_blocks, tables_in
+from plefka.scale.row_files import JSON_LINES, Reader, files_of, mappings_in, naming_blocks, tables_in
 from plefka.tables.columns import IdColumns, Roles, id_note, is_frame, of_frame, of_mappings, reason_for_id
 from plefka.tables.table import SAMPLE, value_errors_as
-from plefka.tables.table_files import READERS, for_suffix, suffix_of
+from plefka.tables.table_files import READERS, about_rows, for_suffix, suffix_of
 from plefka.tables.values import NO_STATE, advice_on_value, meaning, state_words_text
 
 
@@ -68,7 +68,8 @@ def open_source(
 def _of_files(network: BeliefNetwork, source: str | PathLike[str], size: int, id_columns: IdColumns) -> RowSource:
     paths = files_of(source)
     for_suffix(paths[0], READERS)
-    count = about(paths)
+    counts = [about_rows(path) for path in paths]
+    count = None if None in counts else sum(filter(None, counts))
     if suffix_of(paths[0]) == JSON_LINES:
         found = _of_mappings(network, mappings_in(paths), size, id_columns, f"{source}: ")
         return found._replace(pieces=naming_blocks(str(source), found.pieces), about=count)

@@ -23,10 +23,10 @@ from plefka.networks.belief import BeliefNetwork
 from plefka.runtime import extras
 from plefka.runtime.seeds import as_seed
 from plefka.runtime.version import __version__
-from plefka.scale.answer_parts import AnswerParts, BlockAnswer, BlockWork, encoded
+from plefka.scale.answer_parts import AnswerParts, BlockAnswer, encoded
 from plefka.scale.cluster import team_of
 from plefka.scale.rows_done import BlockDone, RowsDone
-from plefka.scale.teams import ReadyResult
+from plefka.scale.teams import ReadyResult, mapped
 
 NETWORKS_PER_PIECE = 1000  # networks
 
@@ -99,8 +99,8 @@ def sweep(
     }  # fmt: skip
     swept = Swept(draw, chosen, evidence, count, block, seed, json.dumps(settings, sort_keys=True))
     with AnswerParts.begin(out, settings, force=force) as parts, team_of(client, workers) as team:
-        job = BlockWork(solved, swept, "networks", -(-count // block))
-        done = parts.run(team, job, _pieces(swept, parts), ", ".join(settings["methods"]))
+        answers = mapped(team, solved, swept, _pieces(swept, parts))
+        done = parts.collect(answers, "networks", -(-count // block), ", ".join(settings["methods"]))
     done.seconds = time.perf_counter() - start
     return done
 

@@ -76,7 +76,7 @@ def text_page(content: Content) -> str:
     """All of it as plain text."""
     more = content.total - len(content.rows)
     table = ["", text_table(content.header, content.rows)] if content.header else []
-    end = [f"... and {more:,} more"] if more > 0 else []
+    end = [f"... and {more:,} more {content.of_what}"] if more > 0 else []
     return "\n".join([content.title, *content.sentences, *table, *end])
 
 

@@ -242,7 +242,15 @@ READERS: dict[str, Callable[[Path, int, Any], Iterator[Columns]]] = {
 # have a place in its metadata, and are zeros when the checksum of all bytes is taken.
 
 
-def sealed(content: bytes) -> bytes:
+def sealed_parquet(table: Any, metadata: dict[bytes, bytes], **options: Any) -> bytes:
+    """A Parquet file of a table of pyarrow, with metadata and a checksum of all its bytes."""
+    content = extras.pyarrow().BufferOutputStream()
+    table = table.replace_schema_metadata({**metadata, SEAL: BLANK})
+    extras.pyarrow("pyarrow.parquet").write_table(table, content, **options)
+    return _sealed(content.getvalue().to_pybytes())
+
+
+def _sealed(content: bytes) -> bytes:
     """A file with a blank seal, with its checksum in it."""
     return _with_digits(content, hashlib.sha256(content).hexdigest().encode())
 
@@ -254,7 +262,7 @@ def is_sealed(content: bytes) -> bool:
 
 def is_whole(content: bytes) -> bool:
     """Whether all bytes are as they were sealed."""
-    return is_sealed(content) and sealed(_with_digits(content, DIGITS)) == content
+    return is_sealed(content) and _sealed(_with_digits(content, DIGITS)) == content
 
 
 def _with_digits(content: bytes, digits: bytes) -> bytes:
