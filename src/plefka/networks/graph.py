@@ -180,11 +180,8 @@ class Graph:
 
     # ---- components and cycles ---------------------------------------------------------------------------------------
 
-    def components(self) -> tuple[int, np.ndarray]:
-        """How many there are if directions do not count, and (units,): the number of that of each unit."""
-        return self._components("weak")
-
-    def _components(self, connection: str) -> tuple[int, np.ndarray]:
+    def components(self, connection: str = "weak") -> tuple[int, np.ndarray]:
+        """How many there are, and (units,): the number of that of each unit; directions count in "strong" ones."""
         from scipy.sparse.csgraph import connected_components  # takes 0.1 s to import
 
         return connected_components(self._matrix(), directed=True, connection=connection)
@@ -200,7 +197,7 @@ class Graph:
             return None
         if (loops := child[child == parent]).size:
             return [int(loops.min())]
-        count, component = self._components("strong")
+        count, component = self.components("strong")
         if count == self.size:
             return None
         inside = component[child] == component[parent]
