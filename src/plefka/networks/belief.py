@@ -88,8 +88,8 @@ class BeliefNetwork(Network):
             self.storage, self.bias, self.activation, self.conditionals = found
         else:
             self.activation, self.conditionals = single_activation(activation), None  # pyright: ignore
-        self.layers = None if self.conditionals is not None else layers
-        self.given_states = checks.check_states(states, self.names)
+        self.layers = None if self.conditionals is not None else layers  # pyright: ignore
+        self.given_states = checks.check_states(states, self.names)  # pyright: ignore
         self.given_tables = self.hierarchy = None  # pyright: ignore
         if not is_traced(self.storage, self.bias):
             self.bias = checks.check_network(self, tolerance)
@@ -274,11 +274,6 @@ class BeliefNetwork(Network):
         return neighbourhood.subnetwork(self, around, hops)
 
     @property
-    def states(self) -> tuple[tuple[str, str], ...]:
-        """The words (off, on) for the states of each unit; ("0", "1") unless words were given."""
-        return self.given_states or (checks.NUMBERED,) * self.size
-
-    @property
     def weights(self) -> Any:
         """The weights as they were given: an array, a CSR array, or a block for each layer but the first."""
         return self.storage.original()
@@ -339,11 +334,6 @@ class BeliefNetwork(Network):
         changed = copy.copy(self)
         object.__setattr__(changed, "given_tables", tables)
         return changed
-
-    @property
-    def values(self) -> tuple[int, int]:  # pyright: ignore
-        """The numbers for off and on."""
-        return 0, 1
 
     def log_joint(self, S: Any) -> Any:
         """ln P(S) of a state (n,), or of each state of a batch (B, n)."""

@@ -60,10 +60,6 @@ class BoltzmannMachine(Network):
     values: tuple[int, int] = eqx.field(static=True)
     given_names: tuple[str, ...] | None = eqx.field(static=True)
     layers: tuple[int, ...] | None = eqx.field(static=True)  # (visible, hidden) of a restricted machine
-    activation: None = eqx.field(static=True)
-    given_states: None = eqx.field(static=True)
-    conditionals: None = eqx.field(static=True)
-    given_tables: None = eqx.field(static=True)
 
     def __init__(
         self,
@@ -76,7 +72,7 @@ class BoltzmannMachine(Network):
         constant: Any = 0.0,
         layers: tuple[int, ...] | None = None,
     ):
-        self.values, self.temperature = check_values(values), check_temperature(temperature)
+        self.values, self.temperature = check_values(values), check_temperature(temperature)  # pyright: ignore
         given = None if names is None else tuple(names)
         self.storage = weights if isinstance(weights, Storage) else stored_once(weights, given)
         self.bias = bias_of(self.storage, bias)
@@ -85,8 +81,7 @@ class BoltzmannMachine(Network):
             unit = int(np.argwhere(~np.isfinite(self.bias))[0][-1])
             raise InvalidNetwork(f"biases must be finite; got {self.bias.T[unit].flat[0]} at unit {self.names[unit]}.")
         self.constant = constant_of(constant, self.stack)
-        self.layers = layers
-        self.activation = self.conditionals = self.given_tables = self.given_states = None  # pyright: ignore
+        self.layers = layers  # pyright: ignore
 
     @classmethod
     def restricted(
@@ -150,16 +145,6 @@ class BoltzmannMachine(Network):
         """A copy of the machine with these weights and biases, in the shapes of `parameters`."""
         weights, bias = parameters
         return replaced(self, storage=self.storage.with_parameters(weights), bias=bias)
-
-    @property
-    def states(self) -> tuple[tuple[str, str], ...]:
-        """The numbers (off, on) of each unit, as text."""
-        return ((str(self.values[0]), str(self.values[1])),) * self.size
-
-    @property
-    def roots(self) -> np.ndarray:
-        """All units, as a mask (n,): none follows others."""
-        return np.ones(self.size, bool)
 
     @property
     def num_couplings(self) -> int:
