@@ -9,12 +9,13 @@ from jaxtyping import Float
 
 from plefka.errors import InvalidFile, InvalidInput, PlefkaWarning, listed
 from plefka.files.conditional_tables import MOST_READ_PARENTS, WITHOUT_TABLES, TableNetwork, TableUnit
-from plefka.files.linear_fits import NEGATED, NOISY_OR, SCALES, SIGMOID, TOLERANCE, fields_of
+from plefka.files.linear_fits import NEGATED, NOISY_OR, SCALES, SIGMOID, TOLERANCE
 from plefka.files.recognition import Candidates, Form, check_approximate, probabilities
 from plefka.networks.activations import Table
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.checks import NUMBERED
 from plefka.networks.conditionals import GivenTables
+from plefka.networks.fields import fields_of_states
 from plefka.networks.units import Unit
 
 Choice = tuple[int, bool]  # a unit, and whether its states are exchanged
@@ -125,7 +126,7 @@ def _fields(name: str, bias: float, weights: Float[np.ndarray, " parent"]) -> Fl
             f"a table must have at most {MOST_READ_PARENTS} parents, because it has 2^parents entries; "
             f"unit {name!r} has {len(weights)}. {WITHOUT_TABLES}"
         )
-    return fields_of(bias, weights).ravel()
+    return fields_of_states(bias, weights).ravel()
 
 
 # ---- which states to exchange so that all tables become a noisy-or ---------------------------------------------------

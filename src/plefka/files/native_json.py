@@ -54,10 +54,10 @@ def dumps(network: BeliefNetwork | BoltzmannMachine) -> bytes:
             fields["names"] = wrapped_text(map(quoted, network.given_names))
     if network.given_states is not None:
         fields["states"] = lines_text(f"[{', '.join(map(quoted, pair))}]" for pair in network.given_states)
-    if network.conditionals is None:
-        fields |= {"bias": _bias_text(network), "weights": object_text(_weights_text(network))}
-    else:
+    if isinstance(network, BeliefNetwork) and network.conditionals is not None:
         fields["units"] = lines_text(map(_unit_text, network.units))
+    else:
+        fields |= {"bias": _bias_text(network), "weights": object_text(_weights_text(network))}
     if network.given_tables is not None:
         label = _labels(network)
         families = zip(network.given_tables.parents, network.given_tables.on, strict=True)

@@ -19,7 +19,7 @@ from plefka.networks.edges import Edges
 from plefka.networks.fields import log_joint
 from plefka.networks.hierarchy import Hierarchy
 from plefka.networks.neighbourhood import Edge
-from plefka.networks.network import Network, description
+from plefka.networks.network import Network
 from plefka.networks.storage import Storage
 from plefka.networks.units import Unit, network_parts, unit_in_words, units_of
 from plefka.runtime.late_binding import SAMPLE_BELIEFS, supplied
@@ -221,10 +221,6 @@ class BeliefNetwork(Network):
         """The units as a list of `pf.Unit`; `BeliefNetwork.of_units(network.units)` makes the same network."""
         return list(units_of(self))
 
-    def describe(self, most: int = 40) -> str:
-        """A table in words: of each unit, up to `most` of them, its kind, its parents and its numbers."""
-        return description(self, most)
-
     def in_words(self, most: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         units = zip(self.names[:most], units_of(self), strict=False)
         header, rows = ("unit", "kind", "parents", "numbers"), [(name, *unit_in_words(unit)) for name, unit in units]
@@ -354,7 +350,6 @@ class BeliefNetwork(Network):
         shape = " x ".join(map(str, self.layers)) if self.layers else f"{self.size:,}"
         stacked = f"{self.stack:,} networks of " if self.stack is not None else ""
         kind = "edges" if isinstance(self.storage, Edges) else "weights"
-        named = f", {', '.join(self.names[:3])}{', ...' if self.size > 3 else ''}" if self.given_names else ""
         kinds = None if self.conditionals is None else self.conditionals.in_words(self.size)
         units = f"units ({kinds})" if kinds else f"{self.activation.name} units"
-        return f"<BeliefNetwork: {stacked}{shape} {units}, {self.num_edges:,} {kind}{named}>"
+        return f"<BeliefNetwork: {stacked}{shape} {units}, {self.num_edges:,} {kind}{self._names_shown}>"

@@ -17,7 +17,7 @@ from plefka.networks.checks import as_float, bias_of
 from plefka.networks.couplings import check_block, check_temperature, check_values, constant_of, stored_once
 from plefka.networks.edges import Edges
 from plefka.networks.fields import log_weights
-from plefka.networks.network import Network, description
+from plefka.networks.network import Network
 from plefka.networks.storage import Storage
 from plefka.runtime.late_binding import SAMPLE_MACHINE, supplied
 from plefka.runtime.plain_module import replaced
@@ -226,10 +226,6 @@ class BoltzmannMachine(Network):
         """
         return supplied(SAMPLE_MACHINE)(self, seed, count, evidence, sweeps)
 
-    def describe(self, most: int = 40) -> str:
-        """A table in words: of each unit, up to `most` of them, its bias and the units that it is coupled to."""
-        return description(self, most)
-
     def in_words(self, most: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         if self.stack is not None:
             raise InvalidNetwork("a single machine can be described; got a stack. Take one of them: machine.take(0).")
@@ -248,7 +244,6 @@ class BoltzmannMachine(Network):
         kind = "sparse " if isinstance(self.storage, Edges) else ""
         count = self.num_edges if self.layers else self.num_couplings
         heat = "" if self.temperature == 1 else f", temperature {self.temperature:g}"
-        named = f", {', '.join(self.names[:3])}{', ...' if self.size > 3 else ''}" if self.given_names else ""
         couplings = f"{count:,} {kind}coupling{'' if count == 1 else 's'}"
         units = f"units of {self.values[0]} and {self.values[1]}"
-        return f"<BoltzmannMachine: {stacked}{shape} {units}, {couplings}{heat}{named}>"
+        return f"<BoltzmannMachine: {stacked}{shape} {units}, {couplings}{heat}{self._names_shown}>"

@@ -19,7 +19,7 @@ from plefka.networks.activations import MOST_PARENTS, Table
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence, as_evidence
 from plefka.networks.fields import rows_of_states
-from plefka.networks.network import Network, description
+from plefka.networks.network import Network
 from plefka.networks.storage import Storage
 from plefka.networks.units import Unit
 
@@ -123,10 +123,6 @@ class MarkovNetwork(Network):
         wanted = None if given.wanted is None else np.concatenate([given.wanted, np.zeros(self.num_observed, bool)])
         return given._replace(rows=np.concatenate([given.rows, more], axis=1), tilt=tilt, wanted=wanted)
 
-    def describe(self, most: int = 40) -> str:
-        """A table in words: of each unit, up to `most` of them, the factors that it belongs to."""
-        return description(self, most)
-
     def in_words(self, most: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         found: list[tuple[str, ...]] = []
         for unit in range(min(most, self.size)):
@@ -137,8 +133,8 @@ class MarkovNetwork(Network):
 
     def __repr__(self) -> str:
         most = max((len(units) for units, _ in self.factors), default=0)
-        named = f", {', '.join(self.names[:3])}{', ...' if self.size > 3 else ''}" if self.given_names else ""
-        return f"<MarkovNetwork: {self.size:,} units, {len(self.factors):,} factors of up to {most} units{named}>"
+        factors = f"{len(self.factors):,} factors of up to {most} units"
+        return f"<MarkovNetwork: {self.size:,} units, {factors}{self._names_shown}>"
 
 
 def _checked(factor: Any, size: int) -> Factor:

@@ -73,6 +73,11 @@ class Network(PlainModule):
         return np.ones(self.size, bool)
 
     @property
+    def _names_shown(self) -> str:
+        """The first names as they stand in the text of a network: ', a, b, c, ...'."""
+        return f", {', '.join(self.names[:3])}{', ...' if self.size > 3 else ''}" if self.given_names else ""
+
+    @property
     def fingerprint(self) -> str:
         """16 hexadecimal digits for the units, names, states, numbers and activation, however weights are stored."""
         return cached_for(self, Network.fingerprint, lambda: fingerprint(self))
@@ -107,6 +112,11 @@ class Network(PlainModule):
         header, rows = self.in_words(HTML_ROWS) if self.stack is None else ((), [])
         return page(Content(repr(self)[1:-1], (), header, rows, self.size if self.stack is None else 0))
 
+    def describe(self, most: int = 40) -> str:
+        """A table in words: of each unit, up to `most` of them, its numbers, and the units that these connect it to."""
+        text = text_table(*self.in_words(most))
+        return text if self.size <= most else f"{text}\n... and {self.size - most:,} more units"
+
     def masks_as_stored(self, masks: Any) -> Any:
         """Arrays like the weights as `parameters` has them."""
         return masks
@@ -129,9 +139,3 @@ class Network(PlainModule):
             known = "units have names" if self.given_names else "units are identified by their index"
             raise InvalidEvidence(f"there is no unit {unit!r}: {known}, and indices run from 0 to {self.size - 1}.")
         return position
-
-
-def description(network: Network, most: int) -> str:
-    """The table of `in_words` as text, and how many units it leaves out."""
-    text = text_table(*network.in_words(most))
-    return text if network.size <= most else f"{text}\n... and {network.size - most:,} more units"
