@@ -4,7 +4,7 @@
 >>> graph = pf.bridges.to_networkx(pf.example("espresso"))  # doctest: +SKIP
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from plefka.files.conditional_tables import (
     TableNetwork,
     TableUnit,
     Variable,
-    check_variables,
+    add_variable,
     is_first_on,
     network_from,
 )  # fmt: skip
@@ -33,8 +33,7 @@ PROBES = 64  # states at which a compact unit of pyAgrum is compared with what i
 def from_pgmpy(model: Any, approximate: float | None = None) -> BeliefNetwork:
     """The network of a pgmpy `DiscreteBayesianNetwork`; `approximate` as in `plefka.load`."""
     cpds = model.get_cpds()
-    variables = [Variable(str(c.variable), tuple(map(str, c.state_names[c.variable]))) for c in cpds]
-    check_variables(variables)
+    variables = _checked(Variable(str(c.variable), tuple(map(str, c.state_names[c.variable]))) for c in cpds)
     tables = [
         Conditional(str(c.variable), tuple(map(str, c.variables[1:])), np.moveaxis(np.asarray(c.values, float), 0, -1))
         for c in cpds
@@ -68,8 +67,7 @@ def to_pgmpy(network: BeliefNetwork) -> Any:
 def from_pyagrum(model: Any, approximate: float | None = None) -> BeliefNetwork:
     """The network of a pyAgrum `BayesNet`; noisy-or and logit nodes stay compact, however many parents they have."""
     names = [model.variable(node).name() for node in model.nodes()]
-    variables = [Variable(name, tuple(model.variable(name).labels())) for name in names]
-    check_variables(variables)
+    variables = _checked(Variable(name, tuple(model.variable(name).labels())) for name in names)
     wide = [name for name in names if len(model.parents(name)) > MOST_READ_PARENTS]
     known = {name: _wide_unit(model, variables, name) for name in wide}
     tables = []
@@ -127,6 +125,13 @@ def to_networkx(network: BeliefNetwork) -> Any:
     for child, parent, weight in zip(*network.storage.edge_list(), strict=True):
         graph.add_edge(network.names[parent], network.names[child], weight=float(weight[0]))
     return graph
+
+
+def _checked(variables: Iterable[Variable]) -> list[Variable]:
+    known: dict[str, Variable] = {}
+    for variable in variables:
+        add_variable(variable, known)
+    return list(known.values())
 
 
 def _library(module: str) -> Any:
