@@ -77,9 +77,8 @@ class BoltzmannMachine(Network):
         self.storage = weights if isinstance(weights, Storage) else stored_once(weights, given)
         self.bias = bias_of(self.storage, bias)
         self.given_names = checks.check_names(given, self.size)
-        if not is_traced(self.bias) and not np.isfinite(self.bias).all():
-            unit = int(np.argwhere(~np.isfinite(self.bias))[0][-1])
-            raise InvalidNetwork(f"biases must be finite; got {self.bias.T[unit].flat[0]} at unit {self.names[unit]}.")
+        if not is_traced(self.bias):
+            checks.check_bias(self)
         self.constant = constant_of(constant, self.stack)
         self.layers = layers  # pyright: ignore
 
