@@ -4,27 +4,28 @@
 >>> graph = pf.bridges.to_networkx(pf.example("espresso"))  # doctest: +SKIP
 """
 
-from collections.abc import Sequence
-from importlib import import_module
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from plefka.errors import InvalidInput, MissingExtra
+from plefka.errors import InvalidInput
 from plefka.files.conditional_tables import (
     MOST_READ_PARENTS,
     Conditional,
     TableNetwork,
     TableUnit,
     Variable,
-    check_variables,
+    add_variable,
     is_first_on,
     network_from,
 )  # fmt: skip
 from plefka.files.from_tables import network_of, tables_of
 from plefka.files.linear_fits import NOISY_OR, SCALES, SIGMOID, TOLERANCE
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.intervention import without_parents
+from plefka.runtime.extras import imported
 
 PROBES = 64  # states at which a compact unit of pyAgrum is compared with what it was taken for
 
@@ -32,8 +33,7 @@ PROBES = 64  # states at which a compact unit of pyAgrum is compared with what i
 def from_pgmpy(model: Any, approximate: float | None = None) -> BeliefNetwork:
     """The network of a pgmpy `DiscreteBayesianNetwork`; `approximate` as in `plefka.load`."""
     cpds = model.get_cpds()
-    variables = [Variable(str(c.variable), tuple(map(str, c.state_names[c.variable]))) for c in cpds]
-    check_variables(variables)
+    variables = _checked(Variable(str(c.variable), tuple(map(str, c.state_names[c.variable]))) for c in cpds)
     tables = [
         Conditional(str(c.variable), tuple(map(str, c.variables[1:])), np.moveaxis(np.asarray(c.values, float), 0, -1))
         for c in cpds
@@ -43,7 +43,7 @@ def from_pgmpy(model: Any, approximate: float | None = None) -> BeliefNetwork:
 
 def to_pgmpy(network: BeliefNetwork) -> Any:
     """A pgmpy `DiscreteBayesianNetwork` with the same distribution, its tables expanded."""
-    models, factors = _library("pgmpy.models", "pgmpy"), _library("pgmpy.factors.discrete", "pgmpy")
+    models, factors = _library("pgmpy.models"), _library("pgmpy.factors.discrete")
     tables = tables_of(network)
     model = models.DiscreteBayesianNetwork()
     model.add_nodes_from(tables.names)
@@ -67,8 +67,7 @@ def to_pgmpy(network: BeliefNetwork) -> Any:
 def from_pyagrum(model: Any, approximate: float | None = None) -> BeliefNetwork:
     """The network of a pyAgrum `BayesNet`; noisy-or and logit nodes stay compact, however many parents they have."""
     names = [model.variable(node).name() for node in model.nodes()]
-    variables = [Variable(name, tuple(model.variable(name).labels())) for name in names]
-    check_variables(variables)
+    variables = _checked(Variable(name, tuple(model.variable(name).labels())) for name in names)
     wide = [name for name in names if len(model.parents(name)) > MOST_READ_PARENTS]
     known = {name: _wide_unit(model, variables, name) for name in wide}
     tables = []
@@ -85,12 +84,13 @@ def from_pyagrum(model: Any, approximate: float | None = None) -> BeliefNetwork:
 
 def to_pyagrum(network: BeliefNetwork) -> Any:
     """A pyAgrum `BayesNet` with the same distribution; noisy-or units of more than 16 parents become compact nodes."""
-    gum = _library("pyagrum", "pyagrum")
+    gum = _library("pyagrum")
     weights = sp.csr_array(network.storage.to_sparse()) if network.stack is None else sp.csr_array((0, 0))
     degrees = np.diff(weights.indptr)
     wide = [unit for unit in np.flatnonzero(degrees > MOST_READ_PARENTS).tolist() if weights[[unit]].data.min() >= 0]
     compact = wide if network.activation.name == "noisy_or" else []
-    tables = tables_of(_without_parents(network, compact) if compact else network)
+    is_compact = np.isin(np.arange(network.size), compact)  # without their parents all others have tables
+    tables = tables_of(without_parents(network, is_compact, network.bias) if compact else network)
     model = gum.BayesNet()
     for position, unit in enumerate(tables.units):
         variable = gum.LabelizedVariable(unit.name, unit.name, list(unit.states))
@@ -114,7 +114,7 @@ def to_pyagrum(network: BeliefNetwork) -> Any:
 
 def to_networkx(network: BeliefNetwork) -> Any:
     """A NetworkX `DiGraph`: units with `bias` and `states` (off, on), edges from parent to child with `weight`."""
-    nx = _library("networkx", "networkx")
+    nx = _library("networkx")
     if not isinstance(network, BeliefNetwork):
         raise InvalidInput(f"to_networkx takes a BeliefNetwork; got {type(network).__name__}.")
     if network.stack is not None:
@@ -127,20 +127,15 @@ def to_networkx(network: BeliefNetwork) -> Any:
     return graph
 
 
-def _library(module: str, package: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise MissingExtra(package, "networks", f"a bridge to {package}") from error
+def _checked(variables: Iterable[Variable]) -> list[Variable]:
+    known: dict[str, Variable] = {}
+    for variable in variables:
+        add_variable(variable, known)
+    return list(known.values())
 
 
-def _without_parents(network: BeliefNetwork, units: Sequence[int]) -> BeliefNetwork:
-    """The network with the edges to some units taken away, so that all others have tables."""
-    weights = sp.lil_array(network.storage.to_sparse())
-    weights[list(units), :] = 0
-    return BeliefNetwork(
-        sp.csr_array(weights), network.bias, network.activation, network.given_names, states=network.given_states
-    )
+def _library(module: str) -> Any:
+    return imported(module, "networks", f"a bridge to {module.partition('.')[0]}")
 
 
 def _wide_unit(model: Any, variables: Sequence[Variable], name: str) -> TableUnit:
@@ -152,7 +147,7 @@ def _wide_unit(model: Any, variables: Sequence[Variable], name: str) -> TableUni
     rng, count = np.random.default_rng(0), len(parents)
     probes = [rng.random((PROBES // 4, count)) < density for density in (1.5 / count, 0.2, 0.5, 1.0)]
     states = np.vstack([np.zeros((1, count), int), np.eye(count, dtype=int), *probes])
-    gum, found = _library("pyagrum", "pyagrum"), np.empty(len(states))
+    gum, found = _library("pyagrum"), np.empty(len(states))
     for number, state in enumerate(states.tolist()):
         at = gum.Instantiation(table)
         at.chgVal(name, on[name])

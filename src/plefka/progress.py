@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
-from plefka.errors import MissingExtra
+from plefka.runtime.extras import imported
 
 Item = TypeVar("Item")
 VARIABLE = "PLEFKA_PROGRESS"
@@ -58,18 +58,11 @@ def progress(
         return
     text = label if callable(label) else lambda: label
     how: dict[str, Any] = {"delay": QUIET_SECONDS, "miniters": 1, "leave": False, "total": total}
-    with _tqdm()(items, text(), **how, **STYLE[sys.stderr.isatty()]) as bar:
+    tqdm = imported("tqdm", "cli", "a progress bar").tqdm
+    with tqdm(items, text(), **how, **STYLE[sys.stderr.isatty()]) as bar:
         for item in bar:
             yield item
             bar.set_description(text(), refresh=False)
-
-
-def _tqdm() -> Any:
-    try:
-        from tqdm import tqdm
-    except ImportError as error:
-        raise MissingExtra("tqdm", "cli", "a progress bar") from error
-    return tqdm
 
 
 @contextmanager

@@ -97,10 +97,9 @@ Local = Conditional | IndependentCauses
 
 
 def network_from(variables: Sequence[Variable], conditionals: Sequence[Local], named: bool = True) -> TableNetwork:
-    """The network that a file describes, or what is wrong with it."""
+    """The network that a file describes, or what is wrong with it; the variables are known to be binary and unique."""
     if not variables:
         raise InvalidFile("a network must have at least one variable; got none. Was the file cut off?")
-    check_variables(variables)
     position = {variable.name: k for k, variable in enumerate(variables)}
     by_child = _by_child(conditionals, position)
     on = _on_states(variables, [table for table in by_child.values() if isinstance(table, IndependentCauses)])
@@ -121,18 +120,6 @@ def network_from(variables: Sequence[Variable], conditionals: Sequence[Local], n
         message = f"the probabilities of {listed(several)} did not add up to one, by up to {max(off.values()):.2g}, and"
         warnings.warn(f"{message} were divided by their sum.", PlefkaWarning, stacklevel=4)
     return TableNetwork(units, named)
-
-
-def check_variables(variables: Iterable[Variable]) -> None:
-    """Each declared once, with two states whose names differ."""
-    seen: dict[str, Variable] = {}
-    for variable in variables:
-        if variable.name in seen:
-            raise InvalidFile(
-                f"{variable.place}the names of variables must be unique; got {variable.name!r} twice. Rename one."
-            )
-        seen[variable.name] = variable
-        check_binary(variable)
 
 
 def check_binary(variable: Variable) -> None:
@@ -162,9 +149,13 @@ def check_variable_count(count: int) -> None:
 
 
 def add_variable(variable: Variable, known: dict[str, Variable]) -> None:
-    """One more of a file."""
+    """One more of a file, which must have another name, and two states whose names differ."""
     check_variable_count(len(known) + 1)
-    check_variables([*([known[variable.name]] if variable.name in known else []), variable])
+    if variable.name in known:
+        raise InvalidFile(
+            f"{variable.place}the names of variables must be unique; got {variable.name!r} twice. Rename one."
+        )
+    check_binary(variable)
     known[variable.name] = variable
 
 

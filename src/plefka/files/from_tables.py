@@ -1,20 +1,21 @@
 """From tables to a network, of compact units where they fit, and back to tables."""
 
 import warnings
+from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
-import scipy.sparse as sp
 from jaxtyping import Float
 
 from plefka.errors import InvalidFile, InvalidInput, PlefkaWarning, listed
 from plefka.files.conditional_tables import MOST_READ_PARENTS, WITHOUT_TABLES, TableNetwork, TableUnit
-from plefka.files.linear_fits import NEGATED, NOISY_OR, SCALES, SIGMOID, TOLERANCE, fields_of
+from plefka.files.linear_fits import NEGATED, NOISY_OR, SCALES, SIGMOID, TOLERANCE
 from plefka.files.recognition import Candidates, Form, check_approximate, probabilities
 from plefka.networks.activations import Table
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.checks import NUMBERED
 from plefka.networks.conditionals import GivenTables
+from plefka.networks.fields import fields_of_states
 from plefka.networks.units import Unit
 
 Choice = tuple[int, bool]  # a unit, and whether its states are exchanged
@@ -109,25 +110,13 @@ def _built(tables: TableNetwork, forms: Sequence[Form], approximate: float | Non
 
 
 def _network(tables: TableNetwork, forms: Sequence[Form]) -> BeliefNetwork:
-    compact = [form.kind in ACTIVATIONS and not form.negated_parents.any() for form in forms]
-    if len({form.kind for form in forms}) > 1 or not all(compact):
-        units = []
-        for name, form, is_compact in zip(tables.names, forms, compact, strict=True):
-            kind = ACTIVATIONS[form.kind] if is_compact else Table(probabilities(form))
-            weights, bias = (form.weights.tolist(), form.bias) if is_compact else ((), 0.0)
-            units.append(Unit(name if tables.named else None, form.parents, kind, weights, bias))
-        return BeliefNetwork.of_units(units, states=tables.states)
-    size = len(forms)
-    children = np.repeat(np.arange(size), [len(form.parents) for form in forms])
-    parents = np.array([parent for form in forms for parent in form.parents], int)
-    values = np.concatenate([np.zeros(0), *(form.weights for form in forms)])
-    return BeliefNetwork(
-        sp.csr_array((values, (children, parents)), shape=(size, size)),
-        np.array([form.bias for form in forms]),
-        ACTIVATIONS[forms[0].kind],
-        tables.names if tables.named else None,
-        states=tables.states,
-    )
+    units = []
+    for name, form in zip(tables.names, forms, strict=True):
+        is_compact = form.kind in ACTIVATIONS and not form.negated_parents.any()
+        kind = ACTIVATIONS[form.kind] if is_compact else Table(probabilities(form))
+        weights, bias = (form.weights.tolist(), form.bias) if is_compact else ((), 0.0)
+        units.append(Unit(name if tables.named else None, form.parents, kind, weights, bias))
+    return BeliefNetwork.of_units(units, states=tables.states)
 
 
 def _fields(name: str, bias: float, weights: Float[np.ndarray, " parent"]) -> Float[np.ndarray, " states"]:
@@ -137,7 +126,7 @@ def _fields(name: str, bias: float, weights: Float[np.ndarray, " parent"]) -> Fl
             f"a table must have at most {MOST_READ_PARENTS} parents, because it has 2^parents entries; "
             f"unit {name!r} has {len(weights)}. {WITHOUT_TABLES}"
         )
-    return fields_of(bias, weights).ravel()
+    return fields_of_states(bias, weights).ravel()
 
 
 # ---- which states to exchange so that all tables become a noisy-or ---------------------------------------------------
@@ -149,22 +138,29 @@ def _fields(name: str, bias: float, weights: Float[np.ndarray, " parent"]) -> Fl
 
 def flips_for_noisy_or(candidates: Sequence[Candidates]) -> list[bool] | None:
     """Which units to exchange, as few as follow from keeping the first; None where no choice fits all."""
-    implied: dict[Choice, set[Choice]] = {}
-    forbidden: set[Choice] = set()
+    implied: dict[Choice, set[Choice]] = defaultdict(set)
     for unit, candidate in enumerate(candidates):
         is_numbered = set(candidate.unit.states) == {*NUMBERED}
-        for flip, kind in ((False, NOISY_OR), (True, NEGATED)):
-            form = None if flip and is_numbered else candidate.form(kind)
-            if form is None:
-                forbidden.add((unit, flip))
-            else:
-                for parent, weight, negated in zip(form.parents, form.weights, form.negated_parents, strict=True):
-                    if np.isinf(weight):  # it decides alone
-                        implied.setdefault((unit, flip), set()).add((parent, bool(negated)))
-                        implied.setdefault((parent, not negated), set()).add((unit, not flip))
-        if {(unit, False), (unit, True)} <= forbidden or candidate.unit.linear:
+        forms = [candidate.form(NOISY_OR), None if is_numbered else candidate.form(NEGATED)]
+        if candidate.unit.linear or forms == [None, None]:
             return None
-    return _solve(len(candidates), implied, forbidden)
+        for flip, form in zip((False, True), forms, strict=True):
+            if form is None:
+                implied[unit, flip].add((unit, not flip))
+                continue
+            for parent, weight, negated in zip(form.parents, form.weights, form.negated_parents, strict=True):
+                if np.isinf(weight):  # it decides alone
+                    implied[unit, flip].add((parent, bool(negated)))
+                    implied[parent, not negated].add((unit, not flip))
+    chosen: dict[int, bool] = {}
+    for unit in range(len(candidates)):
+        if unit not in chosen:
+            follow = (_follow((unit, flip), implied, chosen) for flip in (False, True))
+            found = next(filter(None, follow), None)
+            if found is None:
+                return None
+            chosen |= found
+    return [chosen[unit] for unit in range(len(candidates))]
 
 
 def flipped(tables: TableNetwork, flips: Sequence[bool]) -> TableNetwork:
@@ -177,30 +173,14 @@ def flipped(tables: TableNetwork, flips: Sequence[bool]) -> TableNetwork:
     return TableNetwork(tuple(units), tables.named)
 
 
-def _solve(size: int, implied: dict[Choice, set[Choice]], forbidden: set[Choice]) -> list[bool] | None:
-    chosen: dict[int, bool] = {}
-    certain = [(unit, not flip) for unit, flip in forbidden]
-    for unit in (*(unit for unit, _ in certain), *range(size)):
-        if unit not in chosen:
-            found = next(
-                filter(None, (_follow((unit, flip), implied, forbidden, chosen) for flip in (False, True))), None
-            )
-            if found is None:
-                return None
-            chosen |= found
-    return [chosen[unit] for unit in range(size)]
-
-
-def _follow(
-    start: Choice, implied: dict[Choice, set[Choice]], forbidden: set[Choice], chosen: dict[int, bool]
-) -> dict[int, bool] | None:
+def _follow(start: Choice, implied: dict[Choice, set[Choice]], chosen: dict[int, bool]) -> dict[int, bool] | None:
     """All that a choice implies, or None where that contradicts itself or what was chosen."""
     found: dict[int, bool] = {}
     pending = [start]
     while pending:
         unit, flip = pending.pop()
         known = chosen.get(unit, found.get(unit))
-        if (known is not None and known != flip) or (unit, flip) in forbidden:
+        if known not in (None, flip):
             return None
         if known is None:
             found[unit] = flip

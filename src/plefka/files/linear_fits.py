@@ -7,6 +7,8 @@ from functools import lru_cache
 import numpy as np
 from jaxtyping import Bool, Float
 
+from plefka.networks.fields import fields_of_states
+
 TOLERANCE = 1e-6  # the largest error of a probability with which a form counts as exact
 CLOSE_FIT = 1e-12  # rounding: no better fit is looked for
 ZERO = 1e-15  # a probability below is zero
@@ -88,7 +90,7 @@ def _refinements(theta: np.ndarray, table: Table, scale: Scale) -> Iterator[np.n
     """The start, and Gauss and Newton's steps from it until they hardly move."""
     yield theta
     for _ in range(REFINEMENTS):
-        fields = fields_of(theta[0], theta[1:])
+        fields = fields_of_states(theta[0], theta[1:])
         slope, residual = scale.slope(fields), table - scale.probability(fields)
         sums = _sums_where_on(np.stack([slope * slope, slope * residual]).reshape(2, *table.shape))
         step = np.linalg.lstsq(sums[0], sums[1, 0], rcond=None)[0]
@@ -102,7 +104,7 @@ def _refinements(theta: np.ndarray, table: Table, scale: Scale) -> Iterator[np.n
 
 def _error(theta: np.ndarray, table: Table, scale: Scale) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
-        return float(np.abs(scale.probability(fields_of(theta[0], theta[1:])) - table).max())
+        return float(np.abs(scale.probability(fields_of_states(theta[0], theta[1:])) - table).max())
 
 
 def _sums_where_on(values: Table) -> np.ndarray:
@@ -128,13 +130,3 @@ def _with_one(count: int) -> np.ndarray:
     """For each state of so many parents, 1 and their states."""
     on = (np.arange(2**count)[:, None] >> np.arange(count)[::-1]) & 1
     return np.concatenate([np.ones((2**count, 1)), on], axis=1)
-
-
-def fields_of(
-    bias: float, weights: Float[np.ndarray, " parent"], negated: Bool[np.ndarray, " parent"] | None = None
-) -> Table:
-    """bias + sum_j weights_j S_j for every state of the parents; 1 - S_j for S_j where a parent is negated."""
-    fields = np.array(bias, float)
-    for weight, flipped in zip(weights, np.zeros(len(weights), bool) if negated is None else negated, strict=True):
-        fields = np.add.outer(fields, np.array([weight, 0.0] if flipped else [0.0, weight]))
-    return fields

@@ -54,10 +54,10 @@ def dumps(network: BeliefNetwork | BoltzmannMachine) -> bytes:
             fields["names"] = wrapped_text(map(quoted, network.given_names))
     if network.given_states is not None:
         fields["states"] = lines_text(f"[{', '.join(map(quoted, pair))}]" for pair in network.given_states)
-    if network.conditionals is None:
-        fields |= {"bias": _bias_text(network), "weights": object_text(_weights_text(network))}
-    else:
+    if isinstance(network, BeliefNetwork) and network.conditionals is not None:
         fields["units"] = lines_text(map(_unit_text, network.units))
+    else:
+        fields |= {"bias": _bias_text(network), "weights": object_text(_weights_text(network))}
     if network.given_tables is not None:
         label = _labels(network)
         families = zip(network.given_tables.parents, network.given_tables.on, strict=True)
@@ -124,12 +124,8 @@ def _stack_and_names(fields: dict[str, Place]) -> tuple[tuple[int, ...], Names]:
 
 
 def _states(place: Place, size: int) -> list[list[str]]:
-    pairs = place.items(size, "pairs [off, on], one for each unit")
-    for k in range(size):
-        pair = place.at(k)
-        for state in range(len(pair.items(2, "words, what off and on are called"))):
-            pair.at(state).word()
-    return pairs
+    pairs = place.each(size, "pairs [off, on], one for each unit")
+    return [[state.word() for state in pair.each(2, "words, what off and on are called")] for pair in pairs]
 
 
 def _activation_text(activation: Activation) -> str:
@@ -208,12 +204,13 @@ def _read_matrix(place: Place, bias: Bias, names: Names) -> Weights:
 def _read_layers(place: Place, bias: Bias, names: Names) -> Weights:
     fields = place.fields(("layers", "blocks"))
     size = bias.shape[-1]
-    layers = tuple(fields["layers"].at(k).whole() for k in range(len(fields["layers"].items(of="sizes"))))
+    layers = tuple(layer.whole() for layer in fields["layers"].each(of="sizes"))
     if sum(layers) != size:
         raise fields["layers"].refuse(f"sizes that add up to the {size} units")
-    fields["blocks"].items(len(layers) - 1, "blocks, one for each layer but the first")
-    blocks = [fields["blocks"].at(k).numbers(shape) for k, shape in enumerate(schema.block_shapes(layers, bias.shape))]
-    return Blocks.layered(blocks, layers), layers
+    blocks = fields["blocks"].each(len(layers) - 1, "blocks, one for each layer but the first")
+    shapes = schema.block_shapes(layers, bias.shape)
+    weights = [block.numbers(shape) for block, shape in zip(blocks, shapes, strict=True)]
+    return Blocks.layered(weights, layers), layers
 
 
 def _read_edges(place: Place, bias: Bias, names: Names) -> Weights:
@@ -271,10 +268,9 @@ def _unit_text(unit: Unit) -> str:
 
 def _network_of_units(file: Place, given: GivenActivation) -> BeliefNetwork:
     fields = file.fields(("format", "version", "units"), ("states", TABLES_KEY, IMPLIES_KEY, "records"))
-    place = fields["units"]
-    count = len(place.items(of="units"))
-    states = _states(fields["states"], count) if "states" in fields else None
-    units = [_unit(place.at(k), given) for k in range(count)]
+    places = fields["units"].each(of="units")
+    states = _states(fields["states"], len(places)) if "states" in fields else None
+    units = [_unit(place, given) for place in places]
     schema.check_given(given, [unit.kind for unit in units])
     return _with_tables(BeliefNetwork.of_units(units, states=states), fields)
 
@@ -283,7 +279,7 @@ def _unit(place: Place, given: GivenActivation) -> Unit:
     is_table = isinstance(place.value, dict) and "table" in place.value
     fields = place.fields(("parents", "table") if is_table else ("parents", "kind", "bias", "weights"), ("name",))
     name = fields["name"].word() if "name" in fields else None
-    parents = [_parent(fields["parents"].at(k)) for k in range(len(fields["parents"].items(of="parents")))]
+    parents = [_parent(parent) for parent in fields["parents"].each(of="parents")]
     if is_table:
         on = fields["table"].numbers((schema.num_states(len(parents), place.path),))
         return Unit(name, parents, Table(on.reshape((2,) * len(parents))))
@@ -302,19 +298,18 @@ def _with_tables(network: BeliefNetwork, fields: dict[str, Place]) -> BeliefNetw
     """With the pairs of `implies` and the families of `tables`, where a file has them."""
     if IMPLIES_KEY in fields:
         place = fields[IMPLIES_KEY]
-        pairs = [place.at(k).items(2, "units, one and a more general one") for k in range(len(place.items(of="pairs")))]
+        pairs = [pair.items(2, "units, one and a more general one") for pair in place.each(of="pairs")]
         ends = [_units([pair[k] for pair in pairs], k, place, network.size, network.given_names) for k in range(2)]
         network = network.with_implies(np.stack(ends, axis=1).tolist())
     if TABLES_KEY not in fields:
         return network
     place = fields[TABLES_KEY]
-    place.items(network.size, "tables, one for each unit")
     position = {unit: at for at, unit in enumerate(network.given_names or range(network.size))}
     families: list[Family] = []
-    for family in (place.at(k) for k in range(network.size)):
+    for family in place.each(network.size, "tables, one for each unit"):
         fields = family.fields(("parents", "on"))
-        count = len(fields["parents"].items(of="parents"))
-        states = schema.num_states(count, family.path, MOST_READ_PARENTS)
-        parents = [_parent(fields["parents"].at(k), position) for k in range(count)]
+        given = fields["parents"].each(of="parents")
+        states = schema.num_states(len(given), family.path, MOST_READ_PARENTS)
+        parents = [_parent(parent, position) for parent in given]
         families.append((parents, fields["on"].numbers((states,))))
     return schema.with_tables(network, families, place.path)

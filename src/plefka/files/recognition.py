@@ -19,7 +19,8 @@ from jaxtyping import Bool, Float
 
 from plefka.errors import InvalidInput
 from plefka.files.conditional_tables import TableNetwork, TableUnit
-from plefka.files.linear_fits import NEGATED, NOISY_OR, SCALES, SIGMOID, TOLERANCE, Table, fields_of, linear_fit
+from plefka.files.linear_fits import NEGATED, NOISY_OR, SCALES, SIGMOID, TOLERANCE, Table, linear_fit
+from plefka.networks.fields import fields_of_states
 
 TABLE = "table"
 COMPACT = (NOISY_OR, NEGATED, SIGMOID)
@@ -111,8 +112,7 @@ class Candidates:
         found = linear_fit(kind, table.table, self.limit)
         if found is None:
             return None
-        bias, weights, negated = found
-        form = Form(self.unit, kind, table.parents, 0.0, table.table, bias, weights, negated)
+        form = Form(self.unit, kind, table.parents, 0.0, table.table, *found)
         error = float(np.abs(probabilities(form) - table.table).max()) + table.error
         return replace(form, error=error) if error <= self.limit else None
 
@@ -131,7 +131,7 @@ def probabilities(form: Form) -> Table:
     """P(on) for each state of the parents that matter, by the form."""
     if form.kind == TABLE:
         return form.table
-    fields = fields_of(form.bias, form.weights, form.negated_parents)
+    fields = fields_of_states(form.bias, form.weights, form.negated_parents)
     return SCALES[form.kind].probability(fields)
 
 

@@ -122,7 +122,10 @@ class Scanner:
         if not word or word in PUNCTUATION or word in b"=:":
             raise self.refuse(what)
         self.advance()
-        text = self.text(word, what)
+        try:
+            text = word.decode()
+        except UnicodeDecodeError:
+            raise self.refuse(f"{what} in UTF-8, close to here") from None
         return text[1:-1].replace('\\"', '"') if word.startswith(b'"') else text
 
     def entries(self, what: str, end: bytes = b";", numbers: bool = False) -> Any:
@@ -163,10 +166,3 @@ class Scanner:
         if not (self.word.isdigit() and len(self.word) < 19 and int(self.word) <= most):
             raise self.refuse(f"{what}, a whole number from 0 to {most}")
         return int(self.advance())
-
-    def text(self, raw: bytes, what: str) -> str:
-        """The letters of a word."""
-        try:
-            return raw.decode()
-        except UnicodeDecodeError:
-            raise self.refuse(f"{what} in UTF-8, close to here") from None

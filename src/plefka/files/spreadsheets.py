@@ -49,15 +49,13 @@ def frames_of(network: BeliefNetwork) -> dict[str, "pd.DataFrame"]:
     spaced = next((name for name in network.names if name != name.strip()), None)
     if spaced is not None:
         raise InvalidInput(f"names in a spreadsheet must not begin or end with a space; got {spaced!r}. Rename it.")
-    child, parent, weight = network.storage.edge_list()
-    order = np.lexsort((parent, child))
-    child, parent, weight = child[order], parent[order], weight[order, 0]
+    edges = network.storage.to_sparse().tocoo()
+    child, parent = edges.coords
     names, probability = np.array(network.names, dtype=object), _probability(np.asarray(network.bias, float))
-    roots = np.ones(network.size, bool)
-    roots[child] = False
+    roots = network.roots
     first = np.diff(child, prepend=-1) != 0
     leak = np.where(first, probability[child], np.nan)
-    findings = {"finding": names[child], "cause": names[parent], "probability": _probability(weight), "leak": leak}
+    findings = {"finding": names[child], "cause": names[parent], "probability": _probability(edges.data), "leak": leak}
     findings = pandas().DataFrame(findings)
     if network.hierarchy is not None:  # a unit that no cause switches on and that implies others is a finding too
         unit, general = network.hierarchy.pairs.T

@@ -104,6 +104,10 @@ class Place:
             raise InvalidFile(f"{self.path} must be a list of {count} {of}; got {len(self.value)}.")
         return self.value
 
+    def each(self, count: int | None = None, of: str = "values") -> list["Place"]:
+        """The items of a list with their places."""
+        return [self.at(k) for k in range(len(self.items(count, of)))]
+
     def word(self) -> str:
         if not isinstance(self.value, str):
             raise self.refuse("a string")

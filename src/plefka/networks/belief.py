@@ -19,7 +19,7 @@ from plefka.networks.edges import Edges
 from plefka.networks.fields import log_joint
 from plefka.networks.hierarchy import Hierarchy
 from plefka.networks.neighbourhood import Edge
-from plefka.networks.network import Network, description
+from plefka.networks.network import Network
 from plefka.networks.storage import Storage
 from plefka.networks.units import Unit, network_parts, unit_in_words, units_of
 from plefka.runtime.late_binding import SAMPLE_BELIEFS, supplied
@@ -88,8 +88,8 @@ class BeliefNetwork(Network):
             self.storage, self.bias, self.activation, self.conditionals = found
         else:
             self.activation, self.conditionals = single_activation(activation), None  # pyright: ignore
-        self.layers = None if self.conditionals is not None else layers
-        self.given_states = checks.check_states(states, self.names)
+        self.layers = None if self.conditionals is not None else layers  # pyright: ignore
+        self.given_states = checks.check_states(states, self.names)  # pyright: ignore
         self.given_tables = self.hierarchy = None  # pyright: ignore
         if not is_traced(self.storage, self.bias):
             self.bias = checks.check_network(self, tolerance)
@@ -221,10 +221,6 @@ class BeliefNetwork(Network):
         """The units as a list of `pf.Unit`; `BeliefNetwork.of_units(network.units)` makes the same network."""
         return list(units_of(self))
 
-    def describe(self, most: int = 40) -> str:
-        """A table in words: of each unit, up to `most` of them, its kind, its parents and its numbers."""
-        return description(self, most)
-
     def in_words(self, most: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         units = zip(self.names[:most], units_of(self), strict=False)
         header, rows = ("unit", "kind", "parents", "numbers"), [(name, *unit_in_words(unit)) for name, unit in units]
@@ -272,11 +268,6 @@ class BeliefNetwork(Network):
         True
         """
         return neighbourhood.subnetwork(self, around, hops)
-
-    @property
-    def states(self) -> tuple[tuple[str, str], ...]:
-        """The words (off, on) for the states of each unit; ("0", "1") unless words were given."""
-        return self.given_states or (checks.NUMBERED,) * self.size
 
     @property
     def weights(self) -> Any:
@@ -340,11 +331,6 @@ class BeliefNetwork(Network):
         object.__setattr__(changed, "given_tables", tables)
         return changed
 
-    @property
-    def values(self) -> tuple[int, int]:  # pyright: ignore
-        """The numbers for off and on."""
-        return 0, 1
-
     def log_joint(self, S: Any) -> Any:
         """ln P(S) of a state (n,), or of each state of a batch (B, n)."""
         return log_joint(self, S)
@@ -364,7 +350,6 @@ class BeliefNetwork(Network):
         shape = " x ".join(map(str, self.layers)) if self.layers else f"{self.size:,}"
         stacked = f"{self.stack:,} networks of " if self.stack is not None else ""
         kind = "edges" if isinstance(self.storage, Edges) else "weights"
-        named = f", {', '.join(self.names[:3])}{', ...' if self.size > 3 else ''}" if self.given_names else ""
         kinds = None if self.conditionals is None else self.conditionals.in_words(self.size)
         units = f"units ({kinds})" if kinds else f"{self.activation.name} units"
-        return f"<BeliefNetwork: {stacked}{shape} {units}, {self.num_edges:,} {kind}{named}>"
+        return f"<BeliefNetwork: {stacked}{shape} {units}, {self.num_edges:,} {kind}{self._names_shown}>"

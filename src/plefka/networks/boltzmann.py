@@ -17,7 +17,7 @@ from plefka.networks.checks import as_float, bias_of
 from plefka.networks.couplings import check_block, check_temperature, check_values, constant_of, stored_once
 from plefka.networks.edges import Edges
 from plefka.networks.fields import log_weights
-from plefka.networks.network import Network, description
+from plefka.networks.network import Network
 from plefka.networks.storage import Storage
 from plefka.runtime.late_binding import SAMPLE_MACHINE, supplied
 from plefka.runtime.plain_module import replaced
@@ -60,10 +60,6 @@ class BoltzmannMachine(Network):
     values: tuple[int, int] = eqx.field(static=True)
     given_names: tuple[str, ...] | None = eqx.field(static=True)
     layers: tuple[int, ...] | None = eqx.field(static=True)  # (visible, hidden) of a restricted machine
-    activation: None = eqx.field(static=True)
-    given_states: None = eqx.field(static=True)
-    conditionals: None = eqx.field(static=True)
-    given_tables: None = eqx.field(static=True)
 
     def __init__(
         self,
@@ -76,17 +72,15 @@ class BoltzmannMachine(Network):
         constant: Any = 0.0,
         layers: tuple[int, ...] | None = None,
     ):
-        self.values, self.temperature = check_values(values), check_temperature(temperature)
+        self.values, self.temperature = check_values(values), check_temperature(temperature)  # pyright: ignore
         given = None if names is None else tuple(names)
         self.storage = weights if isinstance(weights, Storage) else stored_once(weights, given)
         self.bias = bias_of(self.storage, bias)
         self.given_names = checks.check_names(given, self.size)
-        if not is_traced(self.bias) and not np.isfinite(self.bias).all():
-            unit = int(np.argwhere(~np.isfinite(self.bias))[0][-1])
-            raise InvalidNetwork(f"biases must be finite; got {self.bias.T[unit].flat[0]} at unit {self.names[unit]}.")
+        if not is_traced(self.bias):
+            checks.check_bias(self)
         self.constant = constant_of(constant, self.stack)
-        self.layers = layers
-        self.activation = self.conditionals = self.given_tables = self.given_states = None  # pyright: ignore
+        self.layers = layers  # pyright: ignore
 
     @classmethod
     def restricted(
@@ -150,16 +144,6 @@ class BoltzmannMachine(Network):
         """A copy of the machine with these weights and biases, in the shapes of `parameters`."""
         weights, bias = parameters
         return replaced(self, storage=self.storage.with_parameters(weights), bias=bias)
-
-    @property
-    def states(self) -> tuple[tuple[str, str], ...]:
-        """The numbers (off, on) of each unit, as text."""
-        return ((str(self.values[0]), str(self.values[1])),) * self.size
-
-    @property
-    def roots(self) -> np.ndarray:
-        """All units, as a mask (n,): none follows others."""
-        return np.ones(self.size, bool)
 
     @property
     def num_couplings(self) -> int:
@@ -241,10 +225,6 @@ class BoltzmannMachine(Network):
         """
         return supplied(SAMPLE_MACHINE)(self, seed, count, evidence, sweeps)
 
-    def describe(self, most: int = 40) -> str:
-        """A table in words: of each unit, up to `most` of them, its bias and the units that it is coupled to."""
-        return description(self, most)
-
     def in_words(self, most: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         if self.stack is not None:
             raise InvalidNetwork("a single machine can be described; got a stack. Take one of them: machine.take(0).")
@@ -263,7 +243,6 @@ class BoltzmannMachine(Network):
         kind = "sparse " if isinstance(self.storage, Edges) else ""
         count = self.num_edges if self.layers else self.num_couplings
         heat = "" if self.temperature == 1 else f", temperature {self.temperature:g}"
-        named = f", {', '.join(self.names[:3])}{', ...' if self.size > 3 else ''}" if self.given_names else ""
         couplings = f"{count:,} {kind}coupling{'' if count == 1 else 's'}"
         units = f"units of {self.values[0]} and {self.values[1]}"
-        return f"<BoltzmannMachine: {stacked}{shape} {units}, {couplings}{heat}{named}>"
+        return f"<BoltzmannMachine: {stacked}{shape} {units}, {couplings}{heat}{self._names_shown}>"

@@ -18,6 +18,7 @@ from plefka.runtime.precision import is_traced
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
+    from plefka.networks.network import Network
 
 DOMAIN_ROUNDING = 1e-9  # a field this little outside its domain, relative to the field, is inside
 PROBABILITY_TOLERANCE = 1e-6  # a field this little outside its domain comes from rounded numbers in a file
@@ -113,11 +114,15 @@ def check_states(states: Sequence[Sequence[str]] | None, names: Sequence[str]) -
     return None if all(pair == NUMBERED for pair in pairs) else tuple(pairs)
 
 
-def _check_numbers(network: "BeliefNetwork") -> None:
+def check_bias(network: "Network") -> None:
     bad = np.argwhere(~np.isfinite(network.bias))
     if bad.size:
         unit, value = bad[0][-1], network.bias[tuple(bad[0])]
-        raise InvalidNetwork(f"biases must be finite; got {value} at unit {_name(network, unit)}.")
+        raise InvalidNetwork(f"biases must be finite; got {value} at unit {network.names[unit]}.")
+
+
+def _check_numbers(network: "BeliefNetwork") -> None:
+    check_bias(network)
     values = np.concatenate([np.zeros(0), *network.storage.leaves()])
     if np.isnan(values).any():
         raise InvalidNetwork("weights must be numbers; got nan. Use 0 for an absent edge.")
@@ -165,7 +170,8 @@ def _bias_inside_domain(network: "BeliefNetwork", tolerance: float) -> Any:
             raise InvalidNetwork(_domain_message(network, at, float(reached[at]), limit, sign, word))
     if not (below.any() or above.any()):
         return network.bias
-    units = [_name(network, unit) for unit in np.unique(np.nonzero(below + above)[-1])]
+    names = network.names
+    units = [names[unit] for unit in np.unique(np.nonzero(below + above)[-1])]
     warnings.warn(
         f"fields of {len(units)} {'unit' if len(units) == 1 else 'units'} ({listed(units)}) were outside the domain "
         f"({low:g}, {high:g}) of {network.activation.name} by up to {(below + above).max():.1e}; "
@@ -176,21 +182,17 @@ def _bias_inside_domain(network: "BeliefNetwork", tolerance: float) -> Any:
 
 
 def _domain_message(network: "BeliefNetwork", at: tuple, reached: float, limit: float, sign: int, word: str) -> str:
-    unit = at[-1]
+    unit, names = at[-1], network.names
     storage = network.storage if network.stack is None else network.storage.take(at[0])
     row = storage.to_sparse()[[unit]].toarray()[0]
-    culprits = [_name(network, int(j)) for j in np.flatnonzero(sign * row > 0)]
+    culprits = [names[j] for j in np.flatnonzero(sign * row > 0)]
     are = "is" if len(culprits) == 1 else "are"
     state = f"when {listed(culprits)} {are} on and no other parent" if culprits else "when all parents are off"
     return (
         f"fields of a {network.activation.name} network must not be {word} {limit:g}; "
-        f"the field of unit {_name(network, unit)} is {reached:g} {state}. "
+        f"the field of unit {names[unit]} is {reached:g} {state}. "
         f"Change its bias by {limit - reached:+g} or its weights."
     )
-
-
-def _name(network: "BeliefNetwork", unit: int) -> str:
-    return network.given_names[unit] if network.given_names else str(unit)
 
 
 # ---- as a network keeps it -------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from plefka.errors import InvalidNetwork
 from plefka.networks.activations import MOST_PARENTS, Activation, AnyArray, Mixed, Sigmoid, Table, as_activation
 from plefka.networks.activations.mixed import FIRST_ROW, MOST_TABLE_ROWS
 from plefka.networks.edges import Edges
+from plefka.networks.fields import fields_of_states
 from plefka.networks.incidence import SUMMED_WIDTHS
 from plefka.networks.storage import Storage
 from plefka.runtime.precision import is_traced
@@ -164,9 +165,7 @@ def unit_logs(kind: Kind, given: np.ndarray, name: str) -> np.ndarray:
     with np.errstate(divide="ignore"):
         if isinstance(kind, Table):
             return np.stack([np.log(given), np.log1p(-given)])
-        count = len(given) - 1
-        on = (np.arange(2**count)[:, None] >> np.arange(count)[::-1]) & 1
-        x = given[0] + np.where(on == 1, given[1:], 0.0).sum(axis=1)
+        x = fields_of_states(given[0], given[1:]).ravel()
         low, high = kind.domain
         allowed = np.isfinite(given[0]) & ((x >= low - 1e-9 * (1 + np.abs(x))) & (x <= high + 1e-9)).all()
         if not allowed or (np.isinf(x).any() and not kind.allows_certain_edges):

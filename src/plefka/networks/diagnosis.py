@@ -162,19 +162,18 @@ def _leaks(table: ProbabilityFrame, edges: FindingEdges, findings: list[str], ot
         alone & (edges.probability == 1),
         lambda row: "a leak must be below 1; got 1. A finding that is always on carries no information",
     )
-    said = np.concatenate([edges.probability[alone], column])
-    finding = np.concatenate([edges.finding[alone], edges.finding])[~np.isnan(said)]
-    said = said[~np.isnan(said)]
-    lowest, highest = np.full(len(findings), np.inf), np.full(len(findings), -np.inf)
-    np.minimum.at(lowest, finding, said)
-    np.maximum.at(highest, finding, said)
-    several = np.flatnonzero(lowest < highest)
-    if several.size:
+    said = pandas().Series(
+        np.concatenate([edges.probability[alone], column]), np.concatenate([edges.finding[alone], edges.finding])
+    )
+    of_findings = said.dropna().groupby(level=0)
+    lowest, highest = of_findings.min(), of_findings.max()
+    several = lowest.index[lowest < highest]
+    if len(several):
         k = several[0]
         raise InvalidNetwork(
             f"a finding must have one leak; got {lowest[k]:g} and {highest[k]:g} for {findings[k]!r}. Keep one of them."
         )
-    return np.where(np.isinf(lowest), otherwise, lowest)
+    return lowest.reindex(range(len(findings)), fill_value=otherwise).to_numpy()
 
 
 def _check_distinct(table: ProbabilityFrame, edges: FindingEdges, units: list[str]) -> None:

@@ -24,7 +24,7 @@ from plefka.tables.values import (
     numbers_in_words,
     rows_of_off_and_on,
     state_words_text,
-    states_of,
+    states_in,
 )
 
 
@@ -252,9 +252,7 @@ def _from_frame(network: Network, frame: Any) -> Evidence:
 def _numbers(network: Network, values: Any, unit: int, odds: _Odds) -> np.ndarray:
     """The states of a unit in all rows."""
     own, (off, on) = _state_words(network, unit), network.values
-    if network.values != (0, 1) and not is_numeric(values):
-        values = np.array([as_off_and_on(network, value) for value in values], object)
-    found = states_of(as_off_and_on(network, values) if is_numeric(values) else values, own)
+    found = states_in(network, values, own)
     for row in np.flatnonzero(found == NO_STATE).tolist():
         value = values[row]
         if not isinstance(value, Likelihood):

@@ -48,6 +48,16 @@ def bits(number: Any, places: Any) -> Any:
     return (number >> places[..., None]) & 1
 
 
+def fields_of_states(
+    bias: float, weights: Float[np.ndarray, " parent"], negated: np.ndarray | None = None
+) -> Float[np.ndarray, "..."]:
+    """bias + sum_j weights_j S_j for every state of the parents; 1 - S_j for S_j where a parent is negated."""
+    x = np.array(bias, float)
+    for weight, flipped in zip(weights, np.zeros(len(weights), bool) if negated is None else negated, strict=True):
+        x = np.add.outer(x, np.array([weight, 0.0] if flipped else [0.0, weight]))
+    return x
+
+
 def log_terms(activation: Activation, x: Any, S: Any) -> Any:
     """S_i log_on(x_i) + (1 - S_i) log_off(x_i), where the one that does not count has no pole.            (4)"""
     on, xp = S == 1, namespace(x)

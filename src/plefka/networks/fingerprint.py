@@ -33,7 +33,7 @@ def _further_parts(network: Any) -> Iterator[Any]:
         yield from map(activation_text, (*units.kinds, units.with_fields))
     elif network.activation is not None:
         yield activation_text(network.activation)
-    if (tables := getattr(network, "given_tables", None)) is not None:
+    if (tables := network.given_tables) is not None:
         yield from (repr(tables.parents), *tables.on)
     if network.hierarchy is not None:
         yield network.hierarchy.pairs

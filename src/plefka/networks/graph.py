@@ -125,19 +125,19 @@ class Graph:
     @cached_property
     def levels(self) -> np.ndarray | None:
         """(units,): how many edges the longest path to each unit has; None where there is a cycle."""
-        waiting, (edges, starts), counts = self.by_child.counts, self.by_parent, self.by_parent.counts
-        targets = self.child[edges]
+        waiting = self.by_child.counts
         level, last, ready, done = np.zeros(self.size, int), np.zeros(self.size, int), np.flatnonzero(waiting == 0), 0
         for number in range(DEEP):
             if not len(ready):
                 break
             level[ready], done = number, done + len(ready)
-            reached = targets[np.repeat(starts[ready], counts[ready]) + ranges(counts[ready])]
+            reached = self.child[self.by_parent.of(ready)]
             np.subtract.at(waiting, reached, 1)
             last[reached] = np.arange(len(reached))
             ready = reached[(waiting[reached] == 0) & (last[reached] == np.arange(len(reached)))]  # each of them once
         else:
-            return _levels_one_by_one(level, ready, waiting, targets, starts, self.size - done)
+            edges, starts = self.by_parent
+            return _levels_one_by_one(level, ready, waiting, self.child[edges], starts, self.size - done)
         return level if done == self.size else None
 
     @cached_property
@@ -180,11 +180,8 @@ class Graph:
 
     # ---- components and cycles ---------------------------------------------------------------------------------------
 
-    def components(self) -> tuple[int, np.ndarray]:
-        """How many there are if directions do not count, and (units,): the number of that of each unit."""
-        return self._components("weak")
-
-    def _components(self, connection: str) -> tuple[int, np.ndarray]:
+    def components(self, connection: str = "weak") -> tuple[int, np.ndarray]:
+        """How many there are, and (units,): the number of that of each unit; directions count in "strong" ones."""
         from scipy.sparse.csgraph import connected_components  # takes 0.1 s to import
 
         return connected_components(self._matrix(), directed=True, connection=connection)
@@ -200,7 +197,7 @@ class Graph:
             return None
         if (loops := child[child == parent]).size:
             return [int(loops.min())]
-        count, component = self._components("strong")
+        count, component = self.components("strong")
         if count == self.size:
             return None
         inside = component[child] == component[parent]

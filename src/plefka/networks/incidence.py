@@ -13,6 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Shaped
 
+from plefka.networks.graph import ranges
+
 BUCKET_WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 TABLE_WIDTHS = (2, 5, 12, 32)  # and twice that, and so on: few of them, as each is compiled by itself
 SUMMED_WIDTHS = (2, 5, 8, 12, 16, 32)  # where states of parents are summed over: no wider than a table can be
@@ -99,7 +101,7 @@ def _tables(item: np.ndarray, size: int) -> tuple[tuple[np.ndarray, ...], tuple[
     starts = np.cumsum(counts) - counts
     pieces = -(-counts // longest)
     unit = np.repeat(np.arange(size, dtype=np.int32), pieces)
-    done = longest * (np.arange(len(unit)) - np.repeat(np.cumsum(pieces) - pieces, pieces))
+    done = longest * ranges(pieces)
     found = list(by_width(starts[unit] + done, np.minimum(longest, counts[unit] - done), BUCKET_WIDTHS, len(item)))
     return tuple(order[at] for _, at in found), tuple(unit[columns] for columns, _ in found)
 
@@ -191,7 +193,7 @@ def list_pairs(child: np.ndarray, parent: np.ndarray, size: int) -> UnitPairs:
     last = np.cumsum(counts)[child]  # one past the last edge of the same child
     later = last - np.arange(len(child)) - 1
     first = np.repeat(np.arange(len(child)), later)
-    second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
+    second = first + 1 + ranges(later)
     ends = np.stack([np.r_[child, parent[first]], np.r_[parent, parent[second]]]).astype(np.int64)
     keys, pair = np.unique(ends.min(0) * size + ends.max(0), return_inverse=True)
     if 0 < len(keys) <= FEW_PAIRS:  # few sizes are compiled; nothing is added to a pair of a unit with itself

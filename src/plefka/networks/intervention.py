@@ -46,7 +46,7 @@ def intervened(network: AnyNetwork, evidence: Evidence, do: Any) -> tuple[AnyNet
     own = sum(logs[int(states[unit])] for unit in units)
     rows = namespace(evidence.rows).where(is_set, states, evidence.rows)
     offset = (0.0 if evidence.offset is None else evidence.offset) + np.full(len(evidence.rows), -own)
-    changed = cast(AnyNetwork, _without_parents(network, is_set, field))
+    changed = cast(AnyNetwork, without_parents(network, is_set, field))
     return changed, evidence._replace(rows=rows, offset=offset, intervened=states)
 
 
@@ -82,7 +82,7 @@ def _free_field(activation: Activation) -> tuple[float, tuple[float, float]]:
     raise InvalidEvidence(f"do needs an activation that is neither 0 nor 1 at one of the fields {FIELDS}.")
 
 
-def _without_parents(network: BeliefNetwork, units: np.ndarray, field: float) -> BeliefNetwork:
+def without_parents(network: BeliefNetwork, units: np.ndarray, field: Any) -> BeliefNetwork:
     """The network in which these units (n,) have no parents and this field; all others are as they were."""
     storage = network.storage
     into = storage.along(lambda child, parent: units[child] & (parent >= 0))

@@ -17,10 +17,9 @@ from plefka.errors import InvalidEvidence, InvalidInput, InvalidNetwork, listed
 from plefka.networks import checks
 from plefka.networks.activations import MOST_PARENTS, Table
 from plefka.networks.belief import BeliefNetwork
-from plefka.networks.checks import NUMBERED
 from plefka.networks.evidence import Evidence, as_evidence
 from plefka.networks.fields import rows_of_states
-from plefka.networks.network import Network, description
+from plefka.networks.network import Network
 from plefka.networks.storage import Storage
 from plefka.networks.units import Unit
 
@@ -56,10 +55,6 @@ class MarkovNetwork(Network):
     factors: tuple[Factor, ...]
     constant: float
     given_names: tuple[str, ...] | None = eqx.field(static=True)
-    layers: None = eqx.field(static=True)
-    activation: None = eqx.field(static=True)
-    given_states: None = eqx.field(static=True)
-    values: tuple[int, int] = eqx.field(static=True)
 
     def __init__(self, size: int, factors: Sequence[tuple[Sequence[int], Any]], names: Sequence[str] | None = None):
         if not isinstance(size, int | np.integer) or size < 1:
@@ -77,8 +72,6 @@ class MarkovNetwork(Network):
         self.carrier = BeliefNetwork.of_units([*coins, *tables])
         tops = (math.log(table.max()) for _, table in self.factors)
         self.constant = math.fsum((*tops, *np.logaddexp(*own.T).tolist()))
-        self.layers = self.activation = self.given_states = None  # pyright: ignore
-        self.values = (0, 1)
 
     @property
     def size(self) -> int:
@@ -97,15 +90,6 @@ class MarkovNetwork(Network):
     @property
     def bias(self) -> np.ndarray:  # pyright: ignore
         return self.carrier.bias[: self.size]
-
-    @property
-    def states(self) -> tuple[tuple[str, str], ...]:
-        return (NUMBERED,) * self.size
-
-    @property
-    def roots(self) -> np.ndarray:
-        """All units, as a mask (n,): none follows others."""
-        return np.ones(self.size, bool)
 
     def take(self, networks: Any) -> "MarkovNetwork":
         raise InvalidNetwork("a MarkovNetwork is one network and no stack. Use it as it is.")
@@ -139,10 +123,6 @@ class MarkovNetwork(Network):
         wanted = None if given.wanted is None else np.concatenate([given.wanted, np.zeros(self.num_observed, bool)])
         return given._replace(rows=np.concatenate([given.rows, more], axis=1), tilt=tilt, wanted=wanted)
 
-    def describe(self, most: int = 40) -> str:
-        """A table in words: of each unit, up to `most` of them, the factors that it belongs to."""
-        return description(self, most)
-
     def in_words(self, most: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         found: list[tuple[str, ...]] = []
         for unit in range(min(most, self.size)):
@@ -153,8 +133,8 @@ class MarkovNetwork(Network):
 
     def __repr__(self) -> str:
         most = max((len(units) for units, _ in self.factors), default=0)
-        named = f", {', '.join(self.names[:3])}{', ...' if self.size > 3 else ''}" if self.given_names else ""
-        return f"<MarkovNetwork: {self.size:,} units, {len(self.factors):,} factors of up to {most} units{named}>"
+        factors = f"{len(self.factors):,} factors of up to {most} units"
+        return f"<MarkovNetwork: {self.size:,} units, {factors}{self._names_shown}>"
 
 
 def _checked(factor: Any, size: int) -> Factor:

@@ -9,6 +9,7 @@ import numpy as np
 
 from plefka.errors import InvalidEvidence, InvalidInput, nearest
 from plefka.networks.activations import Activation
+from plefka.networks.conditionals import Conditionals, GivenTables
 from plefka.networks.fingerprint import fingerprint
 from plefka.networks.hierarchy import Hierarchy
 from plefka.networks.storage import Storage
@@ -22,11 +23,13 @@ class Network(PlainModule):
 
     storage: eqx.AbstractVar[Storage]
     bias: eqx.AbstractVar[np.ndarray]
-    activation: eqx.AbstractVar[Activation | None]
     given_names: eqx.AbstractVar[tuple[str, ...] | None]
-    layers: eqx.AbstractVar[tuple[int, ...] | None]
-    given_states: eqx.AbstractVar[tuple[tuple[str, str], ...] | None]
-    values: eqx.AbstractVar[tuple[int, int]]
+    activation: ClassVar[Activation | None] = None  # where there is none, the network has no direction
+    conditionals: ClassVar[Conditionals | None] = None  # of units that are kept as tables
+    layers: ClassVar[tuple[int, ...] | None] = None
+    given_states: ClassVar[tuple[tuple[str, str], ...] | None] = None
+    given_tables: ClassVar[GivenTables | None] = None
+    values: ClassVar[tuple[int, int]] = (0, 1)  # the numbers for off and on
     version: ClassVar[str | None] = None  # of these numbers, by `with_version`: a copy with other numbers has none
     hierarchy: ClassVar[Hierarchy | None] = None  # what implies what, in a belief network
     is_normalised: ClassVar[bool] = False  # whether ln Z without evidence is 0, as it is in a belief network
@@ -57,6 +60,22 @@ class Network(PlainModule):
     def names(self) -> tuple[str, ...]:
         """The names of the units; without names, their indices as text."""
         return self.given_names or tuple(map(str, range(self.size)))
+
+    @property
+    def states(self) -> tuple[tuple[str, str], ...]:
+        """The words (off, on) for the states of each unit: the numbers for off and on unless words were given."""
+        off, on = self.values
+        return self.given_states or ((str(off), str(on)),) * self.size
+
+    @property
+    def roots(self) -> np.ndarray:
+        """Which units have no parents, as a mask (n,): all of them where edges have no direction."""
+        return np.ones(self.size, bool)
+
+    @property
+    def _names_shown(self) -> str:
+        """The first names as they stand in the text of a network: ', a, b, c, ...'."""
+        return f", {', '.join(self.names[:3])}{', ...' if self.size > 3 else ''}" if self.given_names else ""
 
     @property
     def fingerprint(self) -> str:
@@ -93,6 +112,11 @@ class Network(PlainModule):
         header, rows = self.in_words(HTML_ROWS) if self.stack is None else ((), [])
         return page(Content(repr(self)[1:-1], (), header, rows, self.size if self.stack is None else 0))
 
+    def describe(self, most: int = 40) -> str:
+        """A table in words: of each unit, up to `most` of them, its numbers, and the units that these connect it to."""
+        text = text_table(*self.in_words(most))
+        return text if self.size <= most else f"{text}\n... and {self.size - most:,} more units"
+
     def masks_as_stored(self, masks: Any) -> Any:
         """Arrays like the weights as `parameters` has them."""
         return masks
@@ -115,9 +139,3 @@ class Network(PlainModule):
             known = "units have names" if self.given_names else "units are identified by their index"
             raise InvalidEvidence(f"there is no unit {unit!r}: {known}, and indices run from 0 to {self.size - 1}.")
         return position
-
-
-def description(network: Network, most: int) -> str:
-    """The table of `in_words` as text, and how many units it leaves out."""
-    text = text_table(*network.in_words(most))
-    return text if network.size <= most else f"{text}\n... and {network.size - most:,} more units"

@@ -7,34 +7,35 @@ from plefka.errors import MissingExtra
 
 
 def pandas(purpose: str = "a table of data") -> Any:
-    return _import("pandas", "data", purpose)
+    return imported("pandas", "data", purpose)
 
 
 def pyarrow(module: str = "pyarrow", purpose: str = "a .parquet file") -> Any:
     """The package, or one of its modules."""
-    return _import(module, "data", purpose)
+    return imported(module, "data", purpose)
 
 
 def openpyxl() -> Any:
-    return _import("openpyxl", "networks", "an Excel file")
+    return imported("openpyxl", "networks", "an Excel file")
 
 
 def arviz_base() -> Any:
-    return _import("arviz_base", "sampling", "draws in the form of ArviZ")
+    return imported("arviz_base", "sampling", "draws in the form of ArviZ")
 
 
 def web_service() -> None:
     """The ASGI framework and the server."""
     for package in ("fastapi", "uvicorn"):
-        _import(package, "explorer", "the service")
+        imported(package, "explorer", "the service")
 
 
 def distributed(purpose: str = "work on a cluster") -> Any:
     """Dask's scheduler and workers."""
-    return _import("distributed", "cluster", purpose)
+    return imported("distributed", "cluster", purpose)
 
 
-def _import(module: str, extra: str, purpose: str) -> Any:
+def imported(module: str, extra: str, purpose: str) -> Any:
+    """A module of an optional package."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -3,7 +3,6 @@
 import glob
 import hashlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike, fspath
@@ -13,10 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plefka.errors import InvalidFile, listed
-from plefka.runtime import extras
 from plefka.tables.columns import Columns, IdColumns, Roles, of_arrow
 from plefka.tables.table import SAMPLE, NumberTable, numbers_in, state_words, table_roles
-from plefka.tables.table_files import errors_name_file, parquet_errors_in_words, suffix_of
+from plefka.tables.table_files import errors_name_file, opened_parquet, suffix_of
 from plefka.tables.values import Network, StateWords
 
 PARQUET_SUFFIX = ".parquet"
@@ -78,7 +76,7 @@ class Dataset:
 
     def _decoded(self, group: RowGroup) -> Iterator[Columns]:
         size, first = max(1, VALUES_AT_ONCE // len(self.columns)), group.in_file
-        with _opened(group.path) as file:
+        with opened_parquet(group.path) as file:
             for batch in file.iter_batches(size, row_groups=[group.place], columns=self.columns):
                 yield Columns(self.columns, [of_arrow(batch.column(name)) for name in self.columns], first)
                 first += batch.num_rows
@@ -121,7 +119,7 @@ def as_dataset(source: Any, network: Network | None = None, id_columns: IdColumn
     if isinstance(source, Dataset):
         return source
     paths = _paths(source)
-    with _opened(paths[0]) as file:
+    with opened_parquet(paths[0]) as file:
         columns = [str(name) for name in file.schema_arrow.names]
         first = next(file.iter_batches(SAMPLE), None)
         values = [[] for _ in columns] if first is None else [of_arrow(column) for column in first.columns]
@@ -147,18 +145,10 @@ def _paths(source: Any) -> list[Path]:
     return found
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    with errors_name_file(path):
-        path.open("rb").close()  # raises the usual error if the file cannot be read
-        with parquet_errors_in_words(), extras.pyarrow("pyarrow.parquet").ParquetFile(path, pre_buffer=False) as file:
-            yield file
-
-
 def _groups(paths: list[Path], columns: list[str]) -> Iterator[RowGroup]:
     first = 0
     for path in paths:
-        with _opened(path) as file:
+        with opened_parquet(path) as file:
             missing = [name for name in columns if name not in file.schema_arrow.names]
             if missing:
                 raise InvalidFile(f"{path}: must have the columns of {paths[0]}; there is no {listed(missing)}.")

@@ -20,10 +20,8 @@ from plefka.tables.values import (
     Network,
     StateWords,
     advice_on_value,
-    as_off_and_on,
-    is_numeric,
     state_words_text,
-    states_of,
+    states_in,
 )
 
 ROWS_READ_AT_ONCE = 2**16  # rows that are read or checked at once
@@ -131,11 +129,7 @@ def numbers_in(block: Columns, roles: Roles, own: list[StateWords], network: Any
     """
     values, numbers = np.full((len(block), len(roles.units)), NAN), (0, 1) if network is None else network.values
     for column, (at, words) in enumerate(zip(roles.units, own, strict=True)):
-        given = block.values[at]
-        if numbers != (0, 1):
-            numeric = is_numeric(given)
-            given = as_off_and_on(network, given) if numeric else [as_off_and_on(network, each) for each in given]
-        values[:, column] = states_of(given, words)
+        values[:, column] = states_in(network, block.values[at], words)
     odd = np.argwhere(values == NO_STATE)
     if len(odd):
         row, column = odd[0].tolist()

@@ -84,8 +84,8 @@ def for_suffix(path: Path, by_suffix: dict[str, Callable]) -> Any:
 def about_rows(path: Path) -> int | None:
     """How many rows a file has, more or less, where that is quickly known: for the progress bar."""
     if suffix_of(path) == ".parquet":
-        with errors_name_file(path), parquet_errors_in_words():
-            return extras.pyarrow("pyarrow.parquet").ParquetFile(path).metadata.num_rows
+        with opened_parquet(path) as file:
+            return file.metadata.num_rows
     if suffix_of(path) not in (".csv", ".jsonl"):
         return None
     with errors_name_file(path), open(path, "rb") as file:
@@ -152,28 +152,30 @@ def _is_header(words: list[str], known: Collection[str] | None) -> bool:
 # ---- Parquet, JSON, NumPy --------------------------------------------------------------------------------------------
 
 
+@contextmanager
+def opened_parquet(path: Path) -> Iterator[Any]:
+    """A Parquet file; whatever is wrong with it is said of it."""
+    with errors_name_file(path):
+        path.open("rb").close()  # raises the usual error if the file cannot be read
+        try:
+            with extras.pyarrow("pyarrow.parquet").ParquetFile(path, pre_buffer=False) as file:
+                yield file
+        except PlefkaError:
+            raise
+        except (OSError, ValueError, TypeError) as error:
+            raise ValueError(
+                f"must be a Parquet file with columns of 0, 1 and missing; {_first_line(error)}"
+            ) from error
+
+
 def _parquet_blocks(path: Path, size: int, known: Collection[str] | None) -> Iterator[Columns]:
-    parquet = extras.pyarrow("pyarrow.parquet")
-    path.open("rb").close()  # raises the usual error if the file does not exist
-    with parquet_errors_in_words():
-        file = parquet.ParquetFile(path)
+    with opened_parquet(path) as file:
         names, start = [str(name) for name in file.schema_arrow.names], 0
         for batch in file.iter_batches(batch_size=size):
             yield Columns(names, [of_arrow(column) for column in batch.columns], start)
             start += batch.num_rows
     if not start:
         yield Columns(names, [[] for _ in names])
-
-
-@contextmanager
-def parquet_errors_in_words() -> Iterator[None]:
-    """Whatever is wrong inside is said of a Parquet file."""
-    try:
-        yield
-    except PlefkaError:
-        raise
-    except (OSError, ValueError, TypeError) as error:
-        raise ValueError(f"must be a Parquet file with columns of 0, 1 and missing; {_first_line(error)}") from error
 
 
 def _first_line(error: Exception) -> str:

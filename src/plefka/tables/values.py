@@ -139,6 +139,14 @@ def as_off_and_on(network: Network, values: Any) -> Any:
     return found if isinstance(values, np.ndarray) else float(found)
 
 
+def states_in(network: Network, values: Any, own: StateWords) -> np.ndarray:
+    """The meaning of every value of a column, whatever the numbers of the network for off and on are."""
+    if network is not None and network.values != (0, 1):
+        numeric = is_numeric(values)
+        values = as_off_and_on(network, values) if numeric else [as_off_and_on(network, value) for value in values]
+    return states_of(values, own)
+
+
 def rows_of_off_and_on(network: Network, rows: np.ndarray) -> np.ndarray:
     """Rows of 0 and 1 from rows in the values of the network; inside a trace they are not checked."""
     from plefka.runtime.precision import is_traced  # a report is drawn without JAX

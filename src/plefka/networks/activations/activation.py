@@ -29,16 +29,12 @@ class Activation(PlainModule):
     allows_certain_edges: ClassVar[bool] = False  # an infinite weight means: on for certain when the parent is on
     mixes_kinds: ClassVar[bool] = False  # units are of different kinds, some of them tables
     rules_out_states: ClassVar[bool] = False  # some row of a table does
+    domain: ClassVar[tuple[float, float]] = (-math.inf, math.inf)  # the fields for which f is defined
 
     @property
     @abstractmethod
     def name(self) -> str:
         """The name of the activation in files and tables."""
-
-    @property
-    def domain(self) -> tuple[float, float]:
-        """The fields for which f is defined."""
-        return (-math.inf, math.inf)
 
     @abstractmethod
     def log_on(self, x: Fields) -> Fields:

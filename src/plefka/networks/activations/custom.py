@@ -38,7 +38,7 @@ class Custom(Activation):
     _log_on: Callable = eqx.field(static=True)
     _log_off: Callable = eqx.field(static=True)
     _name: str = eqx.field(static=True)
-    _domain: tuple[float, float] = eqx.field(static=True)
+    domain: tuple[float, float] = eqx.field(static=True)  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __init__(
         self,
@@ -60,19 +60,15 @@ class Custom(Activation):
             raise InvalidInput(f"domain must be a pair (low, high) with low < high; got {domain!r}.")
         self._log_on, self._log_off = log_on, log_off
         self._name = name
-        self._domain = (float(domain[0]), float(domain[1]))
+        self.domain = (float(domain[0]), float(domain[1]))  # pyright: ignore
 
     @property
     def name(self) -> str:
         return self._name
 
-    @property
-    def domain(self) -> tuple[float, float]:
-        return self._domain
-
     def named(self, name: str) -> "Custom":
         """This activation by another name."""
-        return Custom(log_on=self._log_on, log_off=self._log_off, domain=self._domain, name=name)
+        return Custom(log_on=self._log_on, log_off=self._log_off, domain=self.domain, name=name)
 
     def log_on(self, x):
         return _of_numpy(self._log_on, x) if namespace(x) is np else self._log_on(x)

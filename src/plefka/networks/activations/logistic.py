@@ -17,7 +17,8 @@ def sigmoid(x):
 @sigmoid.defjvp
 def _(primals, tangents):
     (x,), (dx,) = primals, tangents
-    return sigmoid(x), _sigmoid_slope(x) * dx
+    e = jnp.exp(-jnp.abs(x))
+    return sigmoid(x), e / (1 + e) ** 2 * dx
 
 
 def numpy_sigmoid(x: np.ndarray) -> np.ndarray:
@@ -29,24 +30,6 @@ def numpy_sigmoid(x: np.ndarray) -> np.ndarray:
 def numpy_softplus(x: np.ndarray) -> np.ndarray:
     """ln(1 + exp(x)) of NumPy arrays. np.logaddexp(0, x) takes four times as long, and warns of what is no number."""
     return np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x)))
-
-
-@jax.custom_jvp
-def sigmoid_off(x):
-    """1 - sigmoid(x), to all its digits."""
-    e = jnp.exp(-jnp.abs(x))
-    return jnp.where(x >= 0, e, 1.0) / (1 + e)
-
-
-@sigmoid_off.defjvp
-def _(primals, tangents):
-    (x,), (dx,) = primals, tangents
-    return sigmoid_off(x), -_sigmoid_slope(x) * dx
-
-
-def _sigmoid_slope(x):
-    e = jnp.exp(-jnp.abs(x))
-    return e / (1 + e) ** 2
 
 
 # ln(1 + e) = 2 z P(z^2) with z = e / (2 + e): atanh(z) / z on 0 <= z <= 1/3 by its interpolant at Chebyshev's points,
@@ -77,16 +60,9 @@ def _(primals, tangents):
     return softplus(x), sigmoid(x) * dx
 
 
-@jax.custom_jvp
 def log_sigmoid(x):
-    """ln sigmoid(x), with 1 - sigmoid(x) for derivative."""
-    return jnp.minimum(x, 0) - log_one_plus(x)
-
-
-@log_sigmoid.defjvp
-def _(primals, tangents):
-    (x,), (dx,) = primals, tangents
-    return log_sigmoid(x), sigmoid_off(x) * dx
+    """ln sigmoid(x), with sigmoid(-x) for derivative, which is 1 - sigmoid(x) to all its digits."""
+    return -softplus(-x)
 
 
 def horner(coefficients, x):

@@ -87,7 +87,7 @@ class Mixed(Activation):
         return "mixed"
 
     @property
-    def domain(self) -> tuple[float, float]:
+    def domain(self):  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.of_fields.domain
 
     @property

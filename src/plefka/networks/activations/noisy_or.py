@@ -57,6 +57,7 @@ class NoisyOr(Activation):
     array([0.   , 0.393, 0.865])
     """
 
+    domain = (0.0, math.inf)
     allows_certain_edges = True
     has_linear_log_off = True
     has_closed_averages = True
@@ -64,10 +65,6 @@ class NoisyOr(Activation):
     @property
     def name(self) -> str:
         return "noisy_or"
-
-    @property
-    def domain(self) -> tuple[float, float]:
-        return (0.0, math.inf)
 
     def off_poles(self, x):
         return namespace(x).maximum(x, SMALLEST_FIELD if x.dtype == jnp.float64 else SMALLEST_FIELD_SINGLE)
