@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.sparse as sp
 
 from plefka.averages.choice import rounded_range
 from plefka.averages.parents import Parents
@@ -94,12 +95,9 @@ def _by_kind(
 
 
 def _sums(edges: EdgeList, terms: np.ndarray) -> np.ndarray:
-    order = np.argsort(edges.child, kind="stable")
-    starts = np.flatnonzero(np.r_[True, np.diff(edges.child[order]) > 0]) if len(order) else np.zeros(0, int)
-    out = np.zeros((edges.size, terms.shape[1]))
-    if len(order):
-        out[edges.child[order][starts]] = np.add.reduceat(terms[order], starts)
-    return out
+    """Over the edges of every child."""
+    ends = edges.child, np.arange(len(terms))
+    return sp.csr_array((np.ones(len(terms)), ends), shape=(edges.size, len(terms))) @ terms
 
 
 def _at_mean_field(edges: EdgeList, h, activation: Activation, means: np.ndarray) -> np.ndarray:
