@@ -72,12 +72,8 @@ def _enumeration(question: Question, edges: EdgeList, rows: np.ndarray) -> Enume
     units = np.flatnonzero(question.free[:, rows[0]])
     if len(units) > MOST_SUMMED_UNITS:
         return Enumeration(rows, units, np.zeros((0, 0)), np.ones(len(units), bool))
-    number = np.full(edges.size, -1)
-    number[units] = np.arange(len(units))
-    child, parent = number[edges.child], number[edges.parent]
-    there = (child >= 0) & (parent >= 0) & (edges.weight[:, 0] != 0)
-    W = np.zeros((len(units), len(units)))
-    W[child[there], parent[there]] = W[parent[there], child[there]] = edges.weight[there, 0]
+    inside, W = edges.between(units), np.zeros((len(units), len(units)))
+    W[inside.child, inside.parent] = W[inside.parent, inside.child] = inside.weight[:, 0]
     return Enumeration(rows, units, W, vertex_cover(W != 0))
 
 
