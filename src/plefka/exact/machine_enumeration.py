@@ -22,7 +22,7 @@ from plefka.errors import MethodDoesNotApply
 from plefka.exact.cost import MACHINE_ROW, MACHINE_STATE
 from plefka.exact.log_factors import grouped
 from plefka.exact.states import MOST_FOLLOWED, StateSums
-from plefka.methods.posterior import CONVERGED, NOT_FINITE, About, Posterior
+from plefka.methods.posterior import CONVERGED, NOT_FINITE, Posterior
 from plefka.networks.activations import sigmoid, softplus
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.fields import bits
@@ -205,11 +205,8 @@ def summed_in_trace(reduction: "TracedPairs") -> Posterior:
         return sums.log_total, sums.values / sums.total
 
     log_z, means = _by_row(of_row, storage, question, S.shape[1] * (2 + len(others)))
-    status, steps = jnp.where(jnp.isnan(log_z), NOT_FINITE, CONVERGED), jnp.zeros(log_z.shape, int)
-    means = reduction.restored(means.T, None)
-    return Posterior(
-        means, -log_z, status, steps, steps, jnp.zeros_like(log_z), None, About(True, exact_rows=lambda: True)
-    )
+    status = jnp.where(jnp.isnan(log_z), NOT_FINITE, CONVERGED)
+    return Posterior.exact(reduction.restored(means.T, None), log_z, status)
 
 
 def _by_row(function: Any, storage: Storage, question: Any, work: int) -> tuple[Any, Any]:

@@ -16,7 +16,7 @@ from plefka.exact.elimination_steps import STRENGTH, Act, Multiply
 from plefka.exact.log_factors import LogFactors, Structure, Switch, factors_of
 from plefka.exact.ordering import greedy_plan
 from plefka.exact.plans import WANTED_FACTORS, Cluster, Plan
-from plefka.exact.state_sum import BeliefElimination
+from plefka.exact.question_elimination import BeliefElimination
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence

@@ -5,13 +5,13 @@ solved: it multiplies Z by 1 + exp(h). So the hidden units of a restricted machi
 leave nothing to be solved. All of it is exact, and NumPy's.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from plefka.methods.posterior import CONVERGED, About, Posterior
+from plefka.methods.posterior import CONVERGED, Posterior
 from plefka.networks.activations import numpy_sigmoid, numpy_softplus
 from plefka.networks.blocks import Blocks
 from plefka.networks.edge_list import EdgeList
@@ -77,10 +77,9 @@ def answer_without_free_units(question: Question) -> Posterior | None:
     """The answer where no unit is left: ln Z is all in the constant."""
     if not isinstance(question.model, PairModel) or question.free.any():
         return None
-    nothing, steps = np.zeros(question.num_rows), np.zeros(question.num_rows, int)
-    everywhere = np.ones(question.num_rows, bool)
-    about = About(True, exact_rows=lambda: everywhere, contributions=np.zeros(question.free.shape))
-    return Posterior(question.values, nothing, steps + CONVERGED, steps, steps, nothing, about=about)
+    nothing = np.zeros(question.num_rows)
+    found = Posterior.exact(question.values, nothing, np.full(len(nothing), CONVERGED))
+    return found._replace(about=replace(found.about, contributions=np.zeros(question.free.shape)))
 
 
 def _has_free_neighbour(storage: Storage, free: np.ndarray) -> np.ndarray:
