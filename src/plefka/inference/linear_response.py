@@ -160,7 +160,7 @@ def _bethe_products_of(question: Question, directions, max_steps, damping, *, sw
         return means_of(sweeps.prepare(replace(question, tilt=tilt)), messages)
 
     tilt, factors = question.tilt, sweeps.prepare(question)
-    first = sweeps.start(question, jnp.zeros_like(tilt), damping)
+    first = sweeps.start([w.shape[:2] for w in factors.weights.tables], jnp.zeros_like(tilt), damping)
     messages = sweeps.advance(factors, first, SETTLED, max_steps, 0).messages
     _, back = jax.vjp(updated, messages, tilt)
     _, back_from_means = jax.vjp(means, messages, tilt)

@@ -88,7 +88,8 @@ def of_traced_beliefs(method: Bethe, reduction: TracedBelief) -> Posterior:
     sweeps = FactorSweeps(fields)
     factors = sweeps.prepare(question)
     frozen = jax.lax.stop_gradient(factors)
-    first = sweeps.start(question, jnp.zeros_like(question.tilt), method.damping)
+    shapes = [w.shape[:2] for w in frozen.weights.tables]
+    first = sweeps.start(shapes, jnp.zeros_like(question.tilt), method.damping)
     found = sweeps.advance(frozen, first, method.tol, method.max_steps, 0)
     messages = jax.lax.stop_gradient(found.messages)
     log_z, slope = factors.log_z(messages)

@@ -133,7 +133,8 @@ def of_traced_pairs(method: Bethe, reduction: "TracedPairs") -> Posterior:
     frozen = jax.lax.stop_gradient(couplings)
 
     def ended(own: Any) -> Propagation:
-        first = sweeping.start(question, own, method.damping)
+        shapes = [w.shape[:2] for w in frozen.weights.tables]
+        first = sweeping.start(shapes, own, method.damping)
         return sweeping.advance(frozen, first, method.tol, method.max_steps, 0)
 
     still = jax.lax.stop_gradient(question)
