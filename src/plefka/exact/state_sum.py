@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from plefka.exact.states import MOST_SUMMED, too_many_states
 from plefka.methods.posterior import CONVERGED, Posterior
 from plefka.networks.edge_list import EdgeList
 from plefka.reduction.question import PairModel, Part, Question
+from plefka.runtime.value_cache import cached_for
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,15 +225,9 @@ class CoveredSum(StateSum):
         return log_z, means, slopes
 
 
-_PLANNED: WeakKeyDictionary[Part, StateSum] = WeakKeyDictionary()
-
-
 def planned_sum(part: Part) -> StateSum:
     """Always the same sum for the same part: what was planned to learn its cost is then there to be done."""
-    found = _PLANNED.get(part)
-    if found is None:
-        found = _PLANNED[part] = state_sum(part.question)
-    return found
+    return cached_for(part, planned_sum, lambda: state_sum(part.question))
 
 
 def state_sum(question: Question) -> StateSum:

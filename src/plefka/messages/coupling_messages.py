@@ -188,12 +188,7 @@ def second_start(question: Question) -> Any:
     def closer(_: Any, theta: Any) -> Any:
         return (theta + h + product(xp.where(question.free, chance_of(theta), 0.0))) / 2
 
-    theta = pair_orders.start(question)
-    if xp is jnp:
-        theta = jax.lax.fori_loop(0, FIRST_ORDER_STEPS, closer, theta)
-    else:
-        for step in range(FIRST_ORDER_STEPS):
-            theta = closer(step, theta)
+    theta = pair_orders.iterated(FIRST_ORDER_STEPS, closer, pair_orders.start(question))
     return xp.where(question.free, theta - h, 0.0)
 
 
