@@ -205,8 +205,9 @@ def summed_in_trace(reduction: "TracedBelief") -> Posterior:
     hidden_tilt = jnp.where(given.hidden, given.tilt, 0.0)
     per_row = jax.vmap(of_row, in_axes=(axis, 1, 1, 1))
     log_z, means = per_row(storage.parameters, bias, known, hidden_tilt)
-    status = status_of(-log_z, jnp.where)
-    return Posterior.exact(means.T, log_z - reduction.left.constant, status)  # it is added again: nothing is summed out
+    log_rest = log_z - reduction.left.constant  # which is added again: nothing was summed out here
+    found = Posterior.of(means.T, log_rest, is_exact=True, is_bound=True)
+    return found._replace(status=status_of(-log_z, jnp.where))
 
 
 def _weight(activation, x, S):

@@ -41,7 +41,8 @@ def posterior(method: "Exact", part: Part, *, dtype: str) -> Posterior:
     means = np.where(question.free, np.clip(means, 0.0, 1.0), question.values)
     means = np.where(np.isfinite(log_z), means, np.nan).astype(dtype)
     slope = slopes if part.needs_slope else None
-    return Posterior.exact(means, log_z.astype(dtype), status_of(-log_z, np.where), slope)
+    found = Posterior.of(means, log_z.astype(dtype), slope=slope, is_exact=True, is_bound=True)
+    return found._replace(status=status_of(-log_z, np.where))
 
 
 def traced(method: "Exact", reduction: TracedReduction) -> Posterior:

@@ -205,8 +205,8 @@ def summed_in_trace(reduction: "TracedPairs") -> Posterior:
         return sums.log_total, sums.values / sums.total
 
     log_z, means = _by_row(of_row, storage, question, S.shape[1] * (2 + len(others)))
-    status = jnp.where(jnp.isnan(log_z), NOT_FINITE, CONVERGED)
-    return Posterior.exact(reduction.restored(means.T, None), log_z, status)
+    found = Posterior.of(reduction.restored(means.T, None), log_z, is_exact=True, is_bound=True)
+    return found._replace(status=jnp.where(jnp.isnan(log_z), NOT_FINITE, CONVERGED))
 
 
 def _by_row(function: Any, storage: Storage, question: Any, work: int) -> tuple[Any, Any]:

@@ -17,7 +17,7 @@ from plefka.exact.log_factors import FactorWriter, patterns
 from plefka.exact.machine_enumeration import Enumeration, RowSum, enumerations, sum_row
 from plefka.exact.question_elimination import BeliefElimination, PairElimination, Sums, slopes_of
 from plefka.exact.states import MOST_SUMMED, too_many_states
-from plefka.methods.posterior import CONVERGED, Posterior
+from plefka.methods.posterior import Posterior
 from plefka.networks.edge_list import EdgeList
 from plefka.reduction.question import PairModel, Part, Question
 from plefka.runtime.value_cache import cached_for
@@ -255,10 +255,10 @@ class StateMoments(NamedTuple):
 
 def state_moments(part: Part) -> StateMoments | None:
     """By enumeration, or None where an elimination is quicker, or nothing else possible."""
-    question, exact = part.question, MachineStateSum(part.question)
+    exact = MachineStateSum(part.question)
     seconds = exact.enumeration_seconds
     if np.isinf(seconds) or seconds > max(QUICK, exact.elimination.seconds):
         return None
     found = list(exact.row_sums(pairs=True))
     log_z, means, _ = exact.joined(found)
-    return StateMoments(Posterior.exact(means, log_z, np.full(question.num_rows, CONVERGED)), found)
+    return StateMoments(Posterior.of(means, log_z, is_exact=True, is_bound=True), found)

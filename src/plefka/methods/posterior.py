@@ -164,12 +164,6 @@ class Posterior(NamedTuple):
         about = About(is_bound=is_bound, is_upper=is_upper, notes=notes, exact_rows=exact)
         return cls(means, -log_partition, status, steps + rows, rows, residual + 0.0 * rows, slope, about)
 
-    @classmethod
-    def exact(cls, means: "AnyArray", log_z: "AnyArray", status: Any, slope: "AnyArray | None" = None) -> "Posterior":
-        """What a sum over all states found: ln Z and the means of every row (units, rows), with no steps."""
-        steps, about = status * 0, About(True, exact_rows=lambda: status >= 0)
-        return cls(means, -log_z, status, steps, steps, steps * 0.0, slope, about)
-
     @property
     def converged(self) -> "AnyArray":
         """Where a row has an answer."""

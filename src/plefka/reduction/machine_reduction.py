@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from plefka.methods.posterior import CONVERGED, Posterior
+from plefka.methods.posterior import Posterior
 from plefka.networks.activations import numpy_sigmoid, numpy_softplus
 from plefka.networks.blocks import Blocks
 from plefka.networks.edge_list import EdgeList
@@ -77,8 +77,7 @@ def answer_without_free_units(question: Question) -> Posterior | None:
     """The answer where no unit is left: ln Z is all in the constant."""
     if not isinstance(question.model, PairModel) or question.free.any():
         return None
-    nothing = np.zeros(question.num_rows)
-    found = Posterior.exact(question.values, nothing, np.full(len(nothing), CONVERGED))
+    found = Posterior.of(question.values, np.zeros(question.num_rows), is_exact=True, is_bound=True)
     return found._replace(about=replace(found.about, contributions=np.zeros(question.free.shape)))
 
 
