@@ -67,8 +67,7 @@ def _one_row(network: Network, row: Evidence, group: ExclusiveGroup, solve: Solv
     if not chosen:
         return _exactly(seen, -np.inf)
     states = np.where(group.units, 0.0, seen)
-    has_fields = isinstance(network, BeliefNetwork) and network.given_tables is None  # tables of a file are more exact
-    if has_fields and not np.isnan(states[network.storage.edge_list()[1]]).any():  # no hidden unit has children
+    if _fields_are_known(network, states):
         return _over_edges(network, row, states, np.array(chosen))
     size, parts = max(1, MOST_NUMBERS // network.size), []
     for first in range(0, len(chosen), size):
@@ -105,6 +104,13 @@ def _average(found: RowAnswers) -> RowAnswers:
 
 
 # ---- one pass over the edges of the group ----------------------------------------------------------------------------
+
+
+def _fields_are_known(network: Network, states: np.ndarray) -> bool:
+    """Whether no hidden unit has children, so that nothing is left to sum over; tables of a file are more exact."""
+    if not isinstance(network, BeliefNetwork) or network.given_tables is not None:
+        return False
+    return not np.isnan(states[network.storage.edge_list()[1]]).any()
 
 
 def _over_edges(network: Any, row: Evidence, states: np.ndarray, chosen: np.ndarray) -> RowAnswers:
