@@ -20,8 +20,8 @@ from plefka.exact.question_elimination import BeliefElimination
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence
-from plefka.reduction.reduce import masked, whole
-from plefka.reduction.summing import Given
+from plefka.reduction.reduce import masked
+from plefka.reduction.summing import Given, whole
 
 ALL_FACTORS = (*WANTED_FACTORS, "prior", "table", STRENGTH)
 

@@ -56,7 +56,8 @@ def lay_out(
             return in_matrix(edges, dense)
     else:
         counts = np.bincount(levels, minlength=2).tolist()
-        rungs = _rungs(edges, counts, rows, any_parents)
+        has_own_program = len(edges.child) > LARGE
+        rungs = tuple(count if has_own_program else rung(count, rows, any_parents=any_parents) for count in counts)
         if num_weights(rungs) <= most and _allowed(max(rungs[:-1]), in_degree, closed_forms):
             return _in_layers(edges, ever_free, levels, layer_sizes(counts, rungs))
     return sparsely(edges, ever_free, table)
@@ -105,13 +106,6 @@ def _levels(edges: EdgeList) -> np.ndarray | None:
     """The level of every unit, where each edge leads from one level to the next."""
     level = edges.graph.levels
     return level if level is not None and np.all(level[edges.child] == level[edges.parent] + 1) else None
-
-
-def _rungs(edges: EdgeList, counts: list[int], rows: int, any_parents: bool) -> tuple[int, ...]:
-    """Those of all layers, or the counts themselves where a network has its own program."""
-    if len(edges.child) > LARGE:
-        return tuple(counts)
-    return tuple(rung(count, rows, any_parents=any_parents) for count in counts)
 
 
 def _allowed(parents: int, in_degree: int, closed_forms: bool) -> bool:

@@ -28,15 +28,9 @@ from plefka.reduction.cutting import Cut, cut, is_worth_it, remains
 from plefka.reduction.dependence import barren_parents_depend
 from plefka.reduction.machine_reduction import ReducedPairs, reduce_pair_question, reduce_pairs
 from plefka.reduction.question import BeliefModel, PairModel, Part, Question
-from plefka.reduction.summing import Given, Reduced, recovered, reduced
+from plefka.reduction.summing import Given, Reduced, recovered, reduced, whole
 from plefka.runtime.late_binding import CONTRADICTION, supplied
 from plefka.runtime.value_cache import cached_for
-
-
-def whole(given: Given) -> Reduced:
-    """Nothing summed out, and every unit counted."""
-    nothing = given.hidden & False
-    return Reduced(given.h + nothing * 0.0, nothing[0] * 0.0, nothing, ~nothing)
 
 
 def observed_tilt(given: Given) -> Any:

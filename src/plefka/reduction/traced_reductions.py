@@ -22,8 +22,8 @@ from plefka.networks.network import Network
 from plefka.networks.storage import Storage
 from plefka.reduction.barren_means import predict_traced
 from plefka.reduction.question import PairModel, Question
-from plefka.reduction.reduce import masked, observed_tilt, whole
-from plefka.reduction.summing import Given, Reduced, recovered, reduced
+from plefka.reduction.reduce import masked, observed_tilt
+from plefka.reduction.summing import Given, Reduced, recovered, reduced, whole
 from plefka.runtime.precision import is_traced
 
 
