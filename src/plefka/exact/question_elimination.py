@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from plefka.exact.cost import MOST_GIB, MOST_GIB_OF_MACHINES, QUICK, STEP, STEPS_PER_EDGE, WIDEST_TABLE
+from plefka.exact.cost import MOST_GIB_OF_MACHINES, QUICK, STEP, STEPS_PER_EDGE, WIDEST_TABLE
 from plefka.exact.elimination import EliminationAnswer, EliminationRun, by_rows
 from plefka.exact.groups import Cost, Elimination, EliminationGroup
 from plefka.exact.log_factors import FactorWriter, LogFactors, Structure, factors_of, grouped, patterns
@@ -61,7 +61,7 @@ class BeliefElimination(QuestionElimination):
                 together = self.group(rows)
             except TooWide:
                 together = None
-            if together is not None and together.seconds <= seconds and together.order.gib <= MOST_GIB:
+            if together is not None and together.seconds <= seconds and together.order.gib <= self.most_gib:
                 return [together]
         return [self.group(some) for some in apart]
 
@@ -69,9 +69,7 @@ class BeliefElimination(QuestionElimination):
 class PairElimination(QuestionElimination):
     """A table of four entries for each coupling of a Boltzmann machine."""
 
-    @property
-    def most_gib(self) -> float:
-        return MOST_GIB_OF_MACHINES
+    most_gib = MOST_GIB_OF_MACHINES
 
     def patterns(self) -> list[np.ndarray]:
         return grouped(self.question.free)

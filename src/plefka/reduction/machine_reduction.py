@@ -147,7 +147,7 @@ class ReducedPairs:
         """No state of a Boltzmann machine is."""
         return np.zeros(self.free.shape[1], bool)
 
-    deterministic_rows = impossible
+    deterministic_rows = barren_parents_depend = impossible
 
     @cached_property
     def parts(self) -> list[Part]:
@@ -188,10 +188,6 @@ class ReducedPairs:
     def certain_of(self, part: Part) -> np.ndarray:
         """Units that are known, and those without a free neighbour, whose mean is exact whatever the method."""
         return ~self.free
-
-    @property
-    def barren_parents_depend(self) -> np.ndarray:
-        return np.zeros(self.free.shape[1], bool)
 
     def predicted(self, part: Part, means: np.ndarray, **options: Any) -> np.ndarray:
         """There is nothing to predict."""
