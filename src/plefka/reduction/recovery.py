@@ -136,7 +136,7 @@ class _Chunk:
         drawn = [len(found.about.draws.states) for found in posteriors if found.about.draws is not None]
         means_error = _with_others(means_error, means, others, min(drawn, default=1))
         proposals = [
-            ProposedComponents(part.rows, part.units, *(z[:MOST_PROPOSED] for z in found.about.proposals))
+            ProposedComponents(part.rows, part.units, *(np.array(z[:MOST_PROPOSED]) for z in found.about.proposals))
             for part, found in zip(parts, posteriors, strict=True)
             if found.about.proposals is not None
         ]
