@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import plefka as pf
-from plefka.averages import Average, Enumerated, Exponentials, Fourier, GaussHermite, Parents, choose
+from plefka.averages import Average, Enumerated, Exponentials, Fourier, GaussHermite, Parents
 from plefka.averages.average import map_columns
+from plefka.averages.choice import Range
 from plefka.networks.activations import Activation, NoisyOr, Sigmoid
 from tests.averages import brute
 
@@ -384,5 +385,5 @@ def test_single_precision_is_finite():
 def test_the_choice_follows_the_activation_and_the_number_of_parents():
     probit = pf.Custom(lambda x: 0.5 + jnp.arctan(x) / np.pi)
     kinds = [(SIGMOID, 3), (SIGMOID, 30), (NOISY_OR, 30), (probit, 12), (probit, 13)]
-    chosen = [type(choose(activation, positions, 5.0, 0.1)) for activation, positions in kinds]
+    chosen = [type(Range(5.0, 0.1).average(activation, positions)) for activation, positions in kinds]
     assert chosen == [Enumerated, Fourier, Exponentials, Enumerated, GaussHermite]

@@ -10,7 +10,8 @@ from sklearn.linear_model import LogisticRegression
 
 import plefka as pf
 from plefka.exact.ordering import strip_plan
-from plefka.exact.state_sum import MachineStateSum, PairElimination
+from plefka.exact.question_elimination import PairElimination
+from plefka.exact.state_sum import MachineStateSum
 from plefka.networks.evidence import as_evidence
 from plefka.reduction.reduce import reduce
 from tests.boltzmann.machines import MACHINES, couplings, fields, full_weights, restricted, some_evidence, summed

@@ -134,7 +134,7 @@ def test_many_rows_are_eliminated_in_chunks(only_elimination, monkeypatch):
 
 
 def test_what_must_be_kept_is_predicted_before_it_is_computed(only_elimination, monkeypatch):
-    monkeypatch.setattr(groups, "MOST_GIB", 1e-9)
+    monkeypatch.setattr(groups.Elimination, "most_gib", 1e-9)
     with pytest.raises(MethodDoesNotApply, match=r"elimination would take .* GiB of memory \(the limit is .* GiB\)"):
         pf.infer(chain(60), {59: 1}, "exact")
 

@@ -11,7 +11,7 @@ from plefka.errors import MethodDoesNotApply
 from plefka.exact.exact_answer import answer as exact_answer
 from plefka.exact.exact_method import Exact
 from plefka.exact.ordering import greedy_plan, strip_plan
-from plefka.exact.state_sum import PairElimination
+from plefka.exact.question_elimination import PairElimination
 from plefka.exact.states import too_many_states
 from plefka.networks.evidence import Evidence
 from plefka.networks.fields import bits

@@ -2,9 +2,8 @@
 
 from plefka.averages.any_activation import Enumerated, GaussHermite
 from plefka.averages.average import Average
-from plefka.averages.choice import choose
 from plefka.averages.exponentials import Exponentials
 from plefka.averages.fourier import Fourier
 from plefka.averages.parents import Parents
 
-__all__ = ["Average", "Enumerated", "Exponentials", "Fourier", "GaussHermite", "Parents", "choose"]
+__all__ = ["Average", "Enumerated", "Exponentials", "Fourier", "GaussHermite", "Parents"]

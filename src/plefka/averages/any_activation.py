@@ -225,9 +225,10 @@ class GaussHermite(Average):
 
         def step(total, node):
             xi, mass = node
-            x = inside(m + deviation(variance) * xi)
+            x = inside(m + deviation * xi)
             return (add(total[0], mass, f.log_on(x)), add(total[1], mass, f.log_off(x))), None
 
+        deviation = jnp.sqrt(jnp.maximum(variance, 0.0) + SMALLEST_VARIANCE)
         nodes = tuple(jnp.asarray(x, m.dtype) for x in hermite_nodes())
         nothing = jnp.full_like(m, start)
         return jax.lax.scan(jax.checkpoint(step), (nothing, nothing), nodes)[0]
@@ -236,7 +237,3 @@ class GaussHermite(Average):
 def moments(w, parents: Parents, h):
     """Mean and variance of the field."""
     return h + jnp.sum(w * parents.on, axis=0), jnp.sum(w**2 * (parents.on * parents.off), axis=0)
-
-
-def deviation(variance):
-    return jnp.sqrt(jnp.maximum(variance, 0.0) + SMALLEST_VARIANCE)

@@ -100,16 +100,10 @@ def message(off: Pair, on: Pair, log_ratio: Columns) -> EdgeValues:
     return jnp.where(no_message, 0.0, one - jnp.where(no_message, 0.0, zero))
 
 
-def edge_sum(w: Weights, z: Means) -> Columns:
-    """sum_j w_j z_j; a product of matrices where all rows and columns share what they can."""
-    if w.shape[2] == 1 and z.shape[1] == 1:
-        return w[:, :, 0].T @ z[:, 0]
-    return jnp.sum(w * z, axis=0)
-
-
 def mean_field(w: Weights, u: Means, h: Bias) -> Columns:
-    """h + sum_j w_j u_j."""
-    return h + edge_sum(w, u)
+    """h + sum_j w_j u_j; a product of matrices where all rows and columns share what they can."""
+    is_product = w.shape[2] == 1 and u.shape[1] == 1
+    return h + (w[:, :, 0].T @ u[:, 0] if is_product else jnp.sum(w * u, axis=0))
 
 
 # ---- blocks of columns ----------------------------------------------------------------------------------------------

@@ -22,24 +22,6 @@ FEW_WEIGHTS = 2**16  # weights up to which a few generous ranges serve all netwo
 REACH_IN_A_TRACE, LEAK_IN_A_TRACE = 60.0, 1e-4  # where weights are not known
 
 
-def choose(activation: Activation, positions: int, reach: float, leak: float, largest: float = math.inf) -> Average:
-    """The cheapest average that is as good as exact, or else the normal one.
-
-    `reach` is the largest |field| of a unit in any state and `largest` the largest |w_j|, which matter for the sigmoid;
-    `leak` is the smallest h, which matters for noisy-or.
-    """
-    activation = activation_for(activation, positions)
-    if positions <= FEW_PARENTS or activation.mixes_kinds:
-        return Enumerated(activation)
-    if isinstance(activation, Sigmoid):
-        average = Fourier(reach, largest)
-        states_are_fewer = positions <= MOST and 2**positions < positions * len(average.rule.nodes.t)
-        return Enumerated(activation) if states_are_fewer else average
-    if isinstance(activation, NoisyOr):
-        return Exponentials(leak)
-    return Enumerated(activation) if positions <= MOST else GaussHermite(activation)
-
-
 def activation_for(activation: Activation, positions: int) -> Activation:
     """The activation of units that are stored with so many parents: tables are stored with no more than they need."""
     return activation.of_fields if isinstance(activation, Mixed) and positions > activation.most_summed else activation
@@ -53,14 +35,23 @@ def states_held(activation: Activation, most_parents: int) -> int:
 class Range(NamedTuple):
     """The largest field of a unit with parents in any state, its least leak, the largest weight, rounded."""
 
-    reach: float = REACH_IN_A_TRACE
-    leak: float = LEAK_IN_A_TRACE
-    largest: float = math.inf  # of the weights
+    reach: float = REACH_IN_A_TRACE  # which matters for the sigmoid
+    leak: float = LEAK_IN_A_TRACE  # which matters for noisy-or
+    largest: float = math.inf  # of the weights, which matters for the sigmoid
     is_guess: bool = True  # fields of a trace may be out of it
 
-    def average(self, activation: "Activation", positions: int) -> Average:
-        """The way of averaging over so many parents."""
-        return choose(activation, positions, self.reach, self.leak, self.largest)
+    def average(self, activation: Activation, positions: int) -> Average:
+        """The cheapest average over so many parents that is as good as exact, or else the normal one."""
+        activation = activation_for(activation, positions)
+        if positions <= FEW_PARENTS or activation.mixes_kinds:
+            return Enumerated(activation)
+        if isinstance(activation, Sigmoid):
+            average = Fourier(self.reach, self.largest)
+            states_are_fewer = positions <= MOST and 2**positions < positions * len(average.rule.nodes.t)
+            return Enumerated(activation) if states_are_fewer else average
+        if isinstance(activation, NoisyOr):
+            return Exponentials(self.leak)
+        return Enumerated(activation) if positions <= MOST else GaussHermite(activation)
 
 
 def range_of(model: Any) -> Range:

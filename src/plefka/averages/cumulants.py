@@ -145,14 +145,6 @@ def log_psi(t: np.ndarray, X, h):
     return parts
 
 
-def by_cumulants(D, w, u):
-    """sum_n D_n w^n kappa_n'(u) / n!, for every edge."""
-    s, total = 2 * u - 1, 0.0
-    for factor, coefficients in zip(D[::-1], slope_polynomials(len(D))[::-1], strict=True):
-        total = total * w + factor * polynomial(coefficients, s)
-    return total * w
-
-
 def polynomial(coefficients: tuple[float, ...], x):
     """Of any form, and with half the work where it is even or odd."""
     if not any(coefficients[1::2]):
@@ -185,7 +177,9 @@ def small_messages(rule: Rule, X, log_ratio):
 
 def messages_of_sums(D, w, u):
     """The messages ln[1 + (1 - u_k) r] - ln(1 - u_k r); r, the fraction of Delta_k in the sum, follows from D."""
-    r = by_cumulants(D, w, u)
+    s, r = 2 * u - 1, 0.0
+    for factor, coefficients in zip(D[::-1], slope_polynomials(len(D))[::-1], strict=True):
+        r = (r + factor * polynomial(coefficients, s)) * w  # sum_n D_n w^n kappa_n'(u) / n!
     return jnp.log1p(r / (1 - u * r))
 
 

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.averages.average import Average, map_columns, mean_field
-from plefka.averages.characteristic_function import FourierNode, Rule, messages_and_chances, tilted_chances, walk
+from plefka.averages.characteristic_function import Rule, messages_and_chances, tilted_chances, walk
 from plefka.averages.cumulants import log_psi, messages_of_sums, num_terms, power_sums, small_chances, small_messages
 from plefka.averages.node_sums import (
     curvatures_by_columns,
@@ -67,16 +67,14 @@ class Fourier(Average):
         return num_terms(np.hypot(nodes.t, 1.0), nodes.even, self.reach, self.largest, MESSAGE_TARGET)
 
     def logs(self, w, u, h):
-        half = mean_field(w, u, h) / 2
-        even = np.log(2) + self._log_cosh(w, u, h)
-        return half - even, -half - even
-
-    def _log_cosh(self, w, u, h):
-        rows = u.shape[2]
+        half, rows = mean_field(w, u, h) / 2, u.shape[2]
         if self.terms is None:
-            return map_columns(partial(log_cosh, self.rule), len(w) * rows, w, u, h)
-        from_sums = jax.checkpoint(partial(log_cosh_from_sums, self.rule))
-        return map_columns(from_sums, len(self.rule.nodes.t) * rows, power_sums(self.terms, w, u), h)
+            found = map_columns(partial(log_cosh, self.rule), len(w) * rows, w, u, h)
+        else:
+            from_sums = jax.checkpoint(partial(log_cosh_from_sums, self.rule))
+            found = map_columns(from_sums, len(self.rule.nodes.t) * rows, power_sums(self.terms, w, u), h)
+        even = np.log(2) + found
+        return half - even, -half - even
 
     def covers(self, w, h):
         low, high = (h + part(w, 0.0).sum(0) for part in (jnp.minimum, jnp.maximum))
@@ -134,14 +132,9 @@ def log_cosh_from_sums(rule: Rule, X, h):
     return (q * (1 - jnp.exp(real) * jnp.cos(imaginary))).sum(0)
 
 
-def ratios(node: FourierNode):
-    """y / f with y = exp(is) - 1: what a derivative by u puts in the place of a factor."""
-    return rotate((node.cos - 1, node.sin), inverse(node.f))
-
-
 def curvatures(rule: Rule, shared: bool, w, u, h, a):
     def visit(total, node, q):
-        r = ratios(node)
+        r = rotate((node.cos - 1, node.sin), inverse(node.f))  # what a derivative by u puts in the place of a factor
         g = rotate(tuple(q * a * part for part in node.Psi), r)
         return total + products_of_pairs(shared, r[0], g[0]) - products_of_pairs(shared, r[1], g[1])
 

@@ -137,9 +137,7 @@ class Predictions(NamedTuple):
 
 def planned(network: BeliefNetwork, evidence: Evidence, barren: np.ndarray, limit: float) -> Predictions:
     """How the means of these units (units,) are found within so many seconds."""
-    planner = _Planner(network, evidence, barren, limit)
-    planner.plan()
-    return Predictions(planner.groups, barren & ~planner.covered)
+    return _Planner(network, evidence, barren, limit).plan()
 
 
 def improved(network: BeliefNetwork, evidence: Evidence, found: RowAnswers, dtype: str) -> RowAnswers:
@@ -220,7 +218,7 @@ class _Planner:
         self.covered = np.zeros(len(barren), bool)
         self.out_of_reach = np.zeros(len(barren), bool)
 
-    def plan(self) -> None:
+    def plan(self) -> Predictions:
         """All units at once, and otherwise the upper half of them before the lower half, and so on."""
         waiting = [self.edges.graph.depth_first(self.barren)]
         while waiting and self.left > 0:
@@ -237,6 +235,7 @@ class _Planner:
                 waiting += [some[len(some) // 2 :], some[: len(some) // 2]]
             else:
                 self.out_of_reach |= self.edges.graph.with_descendants(self._mask(some))
+        return Predictions(self.groups, self.barren & ~self.covered)
 
     @cached_property
     def _alone(self) -> float:

@@ -19,7 +19,7 @@ from plefka.exact.elimination_steps import LOGARITHMS, OBSERVED_ON, PLAIN_NUMBER
 from plefka.exact.groups import Planned
 from plefka.exact.log_factors import Switch
 from plefka.exact.plans import WANTED_FACTORS, Cluster
-from plefka.exact.state_sum import BeliefElimination
+from plefka.exact.question_elimination import BeliefElimination
 from plefka.methods.posterior import CONVERGED, RowAnswers
 from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network

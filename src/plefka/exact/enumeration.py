@@ -15,7 +15,7 @@ import numpy as np
 from plefka.errors import MethodDoesNotApply
 from plefka.exact.cost import LITTLE_WORK
 from plefka.exact.states import MOST_SUMMED, StateSums, too_many_states
-from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, NOT_FINITE, About, Posterior
+from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, NOT_FINITE, Posterior
 from plefka.networks.activations import Activation, namespace
 from plefka.networks.fields import bits, field_in_domain, field_weights, fields, log_terms, open_for_states
 from plefka.networks.storage import Storage
@@ -205,9 +205,9 @@ def summed_in_trace(reduction: "TracedBelief") -> Posterior:
     hidden_tilt = jnp.where(given.hidden, given.tilt, 0.0)
     per_row = jax.vmap(of_row, in_axes=(axis, 1, 1, 1))
     log_z, means = per_row(storage.parameters, bias, known, hidden_tilt)
-    G = -log_z + reduction.left.constant  # which is subtracted again: nothing was summed out here
-    steps, about = jnp.zeros(G.shape, int), About(True, exact_rows=lambda: True)
-    return Posterior(means.T, G, status_of(-log_z, jnp.where), steps, steps, jnp.zeros_like(G), None, about)
+    log_rest = log_z - reduction.left.constant  # which is added again: nothing was summed out here
+    found = Posterior.of(means.T, log_rest, is_exact=True, is_bound=True)
+    return found._replace(status=status_of(-log_z, jnp.where))
 
 
 def _weight(activation, x, S):

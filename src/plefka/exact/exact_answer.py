@@ -15,7 +15,7 @@ from plefka.exact.groups import elimination_notes
 from plefka.exact.state_sum import StateSum, planned_sum
 from plefka.exact.states import MOST_SUMMED
 from plefka.exact.table_networks import TableElimination, families_of
-from plefka.methods.posterior import About, Posterior, RowAnswers
+from plefka.methods.posterior import Posterior, RowAnswers
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence
@@ -40,10 +40,9 @@ def posterior(method: "Exact", part: Part, *, dtype: str) -> Posterior:
     log_z, means, slopes = way.sums(dtype)
     means = np.where(question.free, np.clip(means, 0.0, 1.0), question.values)
     means = np.where(np.isfinite(log_z), means, np.nan).astype(dtype)
-    steps = np.zeros(question.num_rows, int)
-    about = About(True, exact_rows=lambda: np.ones(question.num_rows, bool))
     slope = slopes if part.needs_slope else None
-    return Posterior(means, -log_z.astype(dtype), status_of(-log_z, np.where), steps, steps, steps * 0.0, slope, about)
+    found = Posterior.of(means, log_z.astype(dtype), slope=slope, is_exact=True, is_bound=True)
+    return found._replace(status=status_of(-log_z, np.where))
 
 
 def traced(method: "Exact", reduction: TracedReduction) -> Posterior:

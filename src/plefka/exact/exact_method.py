@@ -12,13 +12,10 @@ class Exact(Method):
     """The sum over all states of the hidden units: one after another, or unit by unit where that is cheaper."""
 
     module = "plefka.exact.exact_answer"
+    keeps_barren = True
 
     @property
     def is_bound(self) -> bool:
-        return True
-
-    @property
-    def keeps_barren(self) -> bool:
         return True
 
 

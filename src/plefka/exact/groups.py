@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -83,10 +83,7 @@ class EliminationGroups(NamedTuple):
 class Elimination(ABC):
     """Rows in groups of the same structure; or why they cannot be eliminated."""
 
-    @property
-    def most_gib(self) -> float:
-        """The limit, in memory."""
-        return MOST_GIB
+    most_gib: ClassVar[float] = MOST_GIB
 
     @property
     @abstractmethod

@@ -22,7 +22,7 @@ from plefka.errors import MethodDoesNotApply
 from plefka.exact.cost import MACHINE_ROW, MACHINE_STATE
 from plefka.exact.log_factors import grouped
 from plefka.exact.states import MOST_FOLLOWED, StateSums
-from plefka.methods.posterior import CONVERGED, NOT_FINITE, About, Posterior
+from plefka.methods.posterior import CONVERGED, NOT_FINITE, Posterior
 from plefka.networks.activations import sigmoid, softplus
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.fields import bits
@@ -72,12 +72,8 @@ def _enumeration(question: Question, edges: EdgeList, rows: np.ndarray) -> Enume
     units = np.flatnonzero(question.free[:, rows[0]])
     if len(units) > MOST_SUMMED_UNITS:
         return Enumeration(rows, units, np.zeros((0, 0)), np.ones(len(units), bool))
-    number = np.full(edges.size, -1)
-    number[units] = np.arange(len(units))
-    child, parent = number[edges.child], number[edges.parent]
-    there = (child >= 0) & (parent >= 0) & (edges.weight[:, 0] != 0)
-    W = np.zeros((len(units), len(units)))
-    W[child[there], parent[there]] = W[parent[there], child[there]] = edges.weight[there, 0]
+    inside, W = edges.between(units), np.zeros((len(units), len(units)))
+    W[inside.child, inside.parent] = W[inside.parent, inside.child] = inside.weight[:, 0]
     return Enumeration(rows, units, W, vertex_cover(W != 0))
 
 
@@ -209,11 +205,8 @@ def summed_in_trace(reduction: "TracedPairs") -> Posterior:
         return sums.log_total, sums.values / sums.total
 
     log_z, means = _by_row(of_row, storage, question, S.shape[1] * (2 + len(others)))
-    status, steps = jnp.where(jnp.isnan(log_z), NOT_FINITE, CONVERGED), jnp.zeros(log_z.shape, int)
-    means = reduction.restored(means.T, None)
-    return Posterior(
-        means, -log_z, status, steps, steps, jnp.zeros_like(log_z), None, About(True, exact_rows=lambda: True)
-    )
+    found = Posterior.of(reduction.restored(means.T, None), log_z, is_exact=True, is_bound=True)
+    return found._replace(status=jnp.where(jnp.isnan(log_z), NOT_FINITE, CONVERGED))
 
 
 def _by_row(function: Any, storage: Storage, question: Any, work: int) -> tuple[Any, Any]:

@@ -9,7 +9,7 @@ from plefka.exact.bounding_tables import bounding_tables
 from plefka.exact.cost import BOUND_ENTRY, BOUND_MEMBER
 from plefka.exact.elimination import EliminationAnswer
 from plefka.exact.mini_buckets import BucketBound, MiniBuckets, OrderWriter
-from plefka.exact.state_sum import slopes_of
+from plefka.exact.question_elimination import slopes_of
 from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, OUT_OF_STEPS, About, Posterior
 from plefka.reduction.question import Part, Question
 from plefka.runtime.value_cache import cached_for

@@ -16,12 +16,12 @@ from plefka.exact.elimination_steps import STRENGTH, Act, Multiply
 from plefka.exact.log_factors import LogFactors, Structure, Switch, factors_of
 from plefka.exact.ordering import greedy_plan
 from plefka.exact.plans import WANTED_FACTORS, Cluster, Plan
-from plefka.exact.state_sum import BeliefElimination
+from plefka.exact.question_elimination import BeliefElimination
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence
-from plefka.reduction.reduce import masked, whole
-from plefka.reduction.summing import Given
+from plefka.reduction.reduce import masked
+from plefka.reduction.summing import Given, whole
 
 ALL_FACTORS = (*WANTED_FACTORS, "prior", "table", STRENGTH)
 

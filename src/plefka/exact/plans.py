@@ -115,14 +115,9 @@ class AxisLayout:
                 table.append(2 if kind[0] else 1)
                 shape.append(2 if kind[1] else 1)
             last = kind
-        order = None if name[0] == "message" else self._order(factor)
-        return after, Multiply(name, order, tuple(table), tuple(shape), tuple(together))
-
-    def _order(self, factor: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Of the axes of a factor that was given; messages have theirs in order already."""
-        places = [self.place[axis] for axis in factor]
-        order = sorted(range(len(places)), key=places.__getitem__)
-        return None if order == list(range(len(places))) else tuple(order)
+        order = tuple(sorted(range(len(factor)), key=lambda at: self.place[factor[at]]))
+        is_in_order = name[0] == "message" or order == tuple(range(len(factor)))  # as the axes of messages always are
+        return after, Multiply(name, None if is_in_order else order, tuple(table), tuple(shape), tuple(together))
 
     def _act(self, axes: list[int], switch: Switch) -> Act:
         parent, child = axes.index(switch.parent), axes.index(self.size + switch.child)

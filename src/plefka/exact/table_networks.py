@@ -4,7 +4,7 @@ This is the way of networks that came in tables, and of units of different kinds
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -66,7 +66,6 @@ class TableElimination(Elimination):
     families: list[Family]
     evidence: Evidence
     units: np.ndarray | None = None  # (units,): those that are summed over, as far as they are hidden; None: all
-    enumerates: bool = field(default=False, init=False)
 
     @property
     def num_rows(self) -> int:

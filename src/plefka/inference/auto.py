@@ -28,7 +28,7 @@ from plefka.exact.exact_answer import in_blocks
 from plefka.exact.exact_method import Exact
 from plefka.exact.state_sum import StateSum, planned_sum
 from plefka.exact.table_networks import TableElimination
-from plefka.inference.auto_answers import Chosen, contradicts, joined_answers, with_note
+from plefka.inference.auto_answers import Chosen, contradicts, joined_answers
 from plefka.inference.composite_methods import Auto
 from plefka.inference.infer import of_reduced
 from plefka.inference.library import parse_method
@@ -76,7 +76,9 @@ def posterior(method: Auto, part: Part, *, dtype: str) -> Posterior:
     way = planned_sum(part)
     why, affordable = _exact_cost(method, way, way.row_seconds)
     chosen = parse_method("exact" if method.exact and affordable else FIRST)
-    return with_note(chosen.posterior(part, dtype=dtype), chosen, why)
+    found = chosen.posterior(part, dtype=dtype)
+    notes, is_bound = (f"auto chose {chosen}: {why}", *found.about.notes), found.about.is_lower(chosen)
+    return found._replace(about=replace(found.about, notes=notes, is_bound=is_bound))
 
 
 def traced(method: Auto, reduction: "TracedReduction") -> Posterior:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from plefka.methods.method import Method
-from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, Posterior, RowAnswers
+from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, RowAnswers
 
 CONTRADICTED = 5.0  # nats, and standard errors, that populations which have not converged differ from messages by
 
@@ -37,12 +37,6 @@ def joined_answers(chosen: list[Chosen]) -> RowAnswers:
     found = RowAnswers.join([each.found for each in chosen], None if len(chosen) == 1 else order)
     methods = np.array([each.method for each in chosen for _ in each.rows], object)[order]
     return replace(found, notes=(*_sentences(chosen, len(order)), *found.notes), methods=methods)
-
-
-def with_note(found: Posterior, chosen: Method, why: str) -> Posterior:
-    """An answer with a note that says which method it is of, and why."""
-    notes, is_bound = (f"auto chose {chosen}: {why}", *found.about.notes), found.about.is_lower(chosen)
-    return found._replace(about=replace(found.about, notes=notes, is_bound=is_bound))
 
 
 def _sentences(chosen: list[Chosen], count: int) -> Iterator[str]:

@@ -34,7 +34,7 @@ def check(solution: "Solution", seed: int, num_samples: int | None) -> Check | l
     """One `Check`, or one for each row of a batch."""
     if isinstance(solution.network, MarkovNetwork):
         raise InvalidInput("the check is for belief networks and Boltzmann machines; got a MarkovNetwork.")
-    if solution.network is None or is_traced(solution.network, solution.means):
+    if is_traced(solution.network, solution.means):
         raise InvalidInput("a check is for a solution of infer, outside a trace.")
     seed = as_seed(seed)
     if num_samples is not None and num_samples < FEWEST_SAMPLES:

@@ -29,15 +29,15 @@ NOT_DECIDED = "The samples do not decide whether the answer is close enough; rai
 DIFFERENCE_COLUMNS = ("unit", "by the solution", "by the draws", "standard error", "difference")
 
 
-def rounding(estimate: float | None) -> float:
+def rounding(estimate: float) -> float:
     """By how much a log-likelihood may differ for no other reason."""
-    return DRAWN_ROUNDING * max(1.0, abs(estimate or 0.0))
+    return DRAWN_ROUNDING * max(1.0, abs(estimate))
 
 
 def verdict_of(check: "Check") -> str:
     """What the draws say, what the solution says, and what to do."""
     about_draws = _about_draws(check)
-    if check.estimate is None or not check.reliable:
+    if not check.reliable:
         return about_draws
     if not np.isfinite(check.estimate):
         return f"{about_draws} The method has no finite answer: take the values of the samples."
@@ -79,7 +79,6 @@ def _grade(check: "Check") -> str:
 
 
 def _about_estimate(check: "Check") -> list[str]:
-    assert check.estimate is not None
     side = "lower " if check.is_bound else "upper " if check.is_upper else ""
     kind = "exact value" if check.is_exact else f"{side}bound" if side else "estimate"
     subject, difference = f"The {kind} {check.estimate:.4f}", check.estimate - check.log_likelihood

@@ -41,7 +41,7 @@ class Check:
         Boltzmann machine it is ln Z with the evidence clamped, as `quantity` says.
     - `means`, `means_error`: (n,), the probability of each unit to be on, and its standard error.
     - `pareto_k`: the shape of the tail of the weights; `effective_samples` out of `num_samples` draws.
-    - `estimate`: the log-likelihood that was checked, or None; `is_bound`, `is_upper`, `is_exact`: what it is
+    - `estimate`: the log-likelihood that was checked; `is_bound`, `is_upper`, `is_exact`: what it is
         claimed to be: a lower bound, an upper bound, or exact.
     - `impossible`: whether the method found that the evidence has probability zero; `converged`: whether it converged,
         without which nothing is trusted.
@@ -72,7 +72,7 @@ class Check:
     pareto_k: float
     effective_samples: float
     num_samples: int
-    estimate: float | None
+    estimate: float
     is_bound: bool = False
     is_exact: bool = False
     impossible: bool = False
@@ -96,8 +96,7 @@ class Check:
 
     def shifted(self, by: float) -> "Check":
         """The check with a constant added to every log-likelihood."""
-        estimate = None if self.estimate is None else self.estimate + by
-        return replace(self, log_likelihood=self.log_likelihood + by, estimate=estimate) if by else self
+        return replace(self, log_likelihood=self.log_likelihood + by, estimate=self.estimate + by) if by else self
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -126,8 +125,6 @@ class Check:
 
         An estimate that is not finite is its own gap.
         """
-        if self.estimate is None:
-            return 0.0
         if not np.isfinite(self.estimate):
             return self.estimate
         low, high = self.interval
@@ -138,31 +135,26 @@ class Check:
         """By how much the means that were checked lie above those of the draws; nan where there is no number."""
         return np.zeros_like(self.means) if self.estimated_means is None else self.estimated_means - self.means
 
-    def _differs_by_at_most(self, errors: float) -> tuple[float, float]:
-        """How far ln P and the mean that differs most are off, at most, or at least if `errors` are negative."""
-        if self.estimate is None:
-            return 0.0, 0.0
-        log_p = abs(self.estimate - self.log_likelihood) + errors * self.standard_error
+    def _is_close(self, errors: float) -> bool:
+        """Whether ln P and all means are close to the truth if that is so many errors further away than the draws."""
+        log_p = abs(self._above) + errors * self.standard_error
         means = np.abs(self.mean_differences) + errors * self.means_error
-        return log_p, float(means.max(initial=0.0))
+        return bool(log_p <= SMALL_DIFFERENCE and means.max(initial=0.0) <= SMALL_MEAN)
 
     @property
     def agrees(self) -> bool:
         """Whether the draws show that ln P and all means are close to the truth."""
-        log_p, mean = self._differs_by_at_most(SURE)
-        return log_p <= SMALL_DIFFERENCE and mean <= SMALL_MEAN
+        return self._is_close(SURE)
 
     @property
     def differs(self) -> bool:
         """Whether the draws show that ln P or a mean is not close to the truth."""
-        log_p, mean = self._differs_by_at_most(-SURE_NOT)
-        return not (log_p <= SMALL_DIFFERENCE and mean <= SMALL_MEAN)
+        return not self._is_close(-SURE_NOT)
 
     @property
     def close(self) -> bool:
         """Whether ln P and all means are as close as `agrees` asks for, if the draws had no errors."""
-        log_p, mean = self._differs_by_at_most(0.0)
-        return log_p <= SMALL_DIFFERENCE and mean <= SMALL_MEAN
+        return self._is_close(0.0)
 
     @property
     def precise(self) -> bool:
@@ -177,7 +169,7 @@ class Check:
     @property
     def _above(self) -> float:
         """By how much the estimate lies above ln P of the draws."""
-        return 0.0 if self.estimate is None else self.estimate - self.log_likelihood
+        return self.estimate - self.log_likelihood
 
     @property
     def settled(self) -> bool:
@@ -191,19 +183,14 @@ class Check:
 
     @property
     def trusted(self) -> bool:
-        if not (self.converged and self.reliable) or self.contradicted:
+        if not (self.converged and self.reliable and np.isfinite(self.estimate)) or self.contradicted:
             return False
-        if self.estimate is None or not np.isfinite(self.estimate):
-            return self.estimate is None
         return self.precise if self.is_exact else self.agrees
 
     @property
     def contradicted(self) -> bool:
         """Whether the draws exclude that the estimate is what it is claimed to be: exact, or a bound."""
-        if self.estimate is None:
-            return False
-        above = self._above
-        far = CHANCE * self.standard_error + rounding(self.estimate)
+        above, far = self._above, CHANCE * self.standard_error + rounding(self.estimate)
         if not self.is_exact:
             return bool((self.is_bound and above > far) or (self.is_upper and above < -far))
         return bool(not abs(above) <= far or self.contradicted_means.any())

@@ -32,7 +32,7 @@ from plefka.methods.posterior import (
 from plefka.networks.fields import bits
 from plefka.reduction.machine_reduction import answer_without_free_units
 from plefka.reduction.question import PairModel, Part, Question
-from plefka.reduction.recovery import exact_rows
+from plefka.reduction.recovery import MOST_PROPOSED, exact_rows
 from plefka.reduction.reduce import reduce_question
 from plefka.runtime.programs import Program
 from plefka.solvers.functional import Functional
@@ -41,7 +41,6 @@ from plefka.solvers.rounds import by_rows
 TIED = 6  # digits of a contribution, relative to the largest of a row, that tell units apart
 STATES_AT_ONCE = 4000  # rows that are solved in one go
 NEGLIGIBLE = 1e-12  # the weight of a state that need not have converged
-MOST_PROPOSALS = 64  # states that are kept for the check of an answer: those of largest weight
 CONDITIONED_NUMBERS = 2**22  # of the states that barren units are predicted from, if these are more
 NOT_SUMMED = "states of the chosen units did not converge, so that they were not summed over"
 LEFT_OUT = (
@@ -174,14 +173,14 @@ def _with_plain(found: Posterior, lost: np.ndarray, plain: Posterior) -> Posteri
     if slope is not None:
         slope = slope.copy()
         slope[:, lost] = plain.slope
-    for name in ("proposals", "components"):
-        log_weights, means = (z.copy() for z in getattr(about, name))
-        log_weights[:, lost], means[:, :, lost] = -np.inf, 0.0
-        log_weights[0, lost], means[0][:, lost] = 0.0, np.nan_to_num(plain.means, nan=0.5)
-        about = replace(about, **{name: (log_weights, means)})
-    notes, before = (*about.notes, NOT_SUMMED), found.about
-    about = replace(about, notes=notes, exact_rows=lambda: _exact_rows(before) & ~is_lost)
-    return found.with_rows(lost, plain)._replace(slope=slope, about=about)
+    log_weights, means = (z.copy() for z in about.proposals)
+    log_weights[:, lost], means[:, :, lost] = -np.inf, 0.0
+    log_weights[0, lost], means[0][:, lost] = 0.0, np.nan_to_num(plain.means, nan=0.5)
+    changed = replace(
+        about, proposals=(log_weights, means), notes=(*about.notes, NOT_SUMMED),
+        exact_rows=lambda: _exact_rows(about) & ~is_lost,
+    )  # fmt: skip
+    return found.with_rows(lost, plain)._replace(slope=slope, about=changed)
 
 
 def held(question: Question, units: np.ndarray, state: np.ndarray) -> Question:
@@ -248,8 +247,8 @@ def _mixed(inner: Posterior, is_bound: bool, superfluous: np.ndarray, question: 
         np.where(weight > NEGLIGIBLE, by_state(inner.residual), 0.0).max(axis=0),
         slope,
         replace(
-            inner.about, notes=notes, without_leak=None, proposals=_heaviest(proposed, means, MOST_PROPOSALS),
-            components=_heaviest(proposed, means, max(MOST_PROPOSALS, CONDITIONED_NUMBERS // max(1, means[:, 0].size))),
+            inner.about, notes=notes, without_leak=None,
+            proposals=_heaviest(proposed, means, max(MOST_PROPOSED, CONDITIONED_NUMBERS // max(1, means[:, 0].size))),
             exact_rows=lambda: (superfluous | by_state(_exact_rows(inner.about))).all(axis=0), draws=None,
             error=None, means_error=None, degrees_of_freedom=None,
         ),
@@ -274,22 +273,16 @@ def _worst(status: np.ndarray, weight: np.ndarray, lost: np.ndarray) -> np.ndarr
 def _about(method: Conditioned, chosen: np.ndarray, parts: list[About]) -> About:
     """A bound where every part is one, with the notes of all of them."""
     notes = tuple(dict.fromkeys(note for about in parts for note in about.notes))
-    proposals, components = (_of_all([getattr(about, name) for about in parts]) for name in ("proposals", "components"))
+    count = min(len(about.proposals[0]) for about in parts)  # states of all rows, as many as every piece has
+    proposals = tuple(np.concatenate([about.proposals[k][:count] for about in parts], axis=-1) for k in (0, 1))
     bound = all(about.is_lower(method.inner) for about in parts)
     units = chosen[chosen[:, 0] >= 0, 0] if chosen.shape[1] == 1 else None
     return replace(
         parts[0], is_bound=bound, is_upper=all(about.is_upper for about in parts), notes=notes,
-        proposals=proposals, conditioned_on=units, components=components,
+        proposals=proposals, conditioned_on=units,
         exact_rows=lambda: np.concatenate([_exact_rows(about) for about in parts]),
     )  # fmt: skip
 
 
 def _exact_rows(about: About) -> np.ndarray:
     return cast(Callable[[], np.ndarray], about.exact_rows)()
-
-
-def _of_all(pieces: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """The states of all rows, as many as every piece has."""
-    count = min(len(log_weights) for log_weights, _ in pieces)
-    log_weights, means = (np.concatenate([piece[k][:count] for piece in pieces], axis=-1) for k in (0, 1))
-    return log_weights, means

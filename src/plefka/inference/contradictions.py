@@ -58,11 +58,9 @@ class Contradiction:
 
 def with_contradiction(solution: "Solution") -> "Solution":
     """The solution of a single row with a note that names the contradiction, where the evidence is impossible."""
-    if np.atleast_1d(solution.status)[0] is not Status.IMPOSSIBLE or solution.network.stack is not None:
-        return solution
-    rows, given = solution.evidence.rows, solution.evidence
-    found = sentence(cast(BeliefNetwork, solution.network), rows[0], given.exclusive, given.intervened)
-    return replace(solution, notes=(*(note for note in solution.notes if note != found), found))
+    found = in_words(solution, 0) if solution.network.stack is None else None
+    notes = tuple(note for note in solution.notes if note != found)
+    return solution if found is None else replace(solution, notes=(*notes, found))
 
 
 def in_words(solution: "Solution", row: int | None) -> str | None:

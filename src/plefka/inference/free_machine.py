@@ -53,22 +53,14 @@ def accuracy_of_difference(solution: "Solution") -> Any:
     return np.where(is_blank(solution) | ((clamped == EXACT) & free_partition(solution).is_exact), EXACT, ESTIMATE)[()]
 
 
-def log_partition_of_free(machine: Network, method: Method, *, prune: bool) -> Any:
-    """ln Z of a machine of which nothing is observed, or of each of a stack."""
-    return _free_of(machine, method, prune=prune).log_partition
-
-
 def free_partition(solution: "Solution") -> FreePartition:
     """That of a solution's machine, by the solution's method; without evidence it is what the solution says."""
     if np.all(is_blank(solution)):
         return FreePartition(solution.log_partition, True, solution.log_partition_interval)
-    return _free_of(solution.network, solution.method, prune=solution.prune)
-
-
-def _free_of(machine: Network, method: Method, *, prune: bool) -> FreePartition:
+    machine, how = solution.network, (solution.method, solution.prune)
     if is_traced(machine):  # its numbers must not outlive their trace
-        return _computed(machine, method, prune)
-    return cached_for(machine, (log_partition_of_free, method, prune), lambda: _computed(machine, method, prune))
+        return _computed(machine, *how)
+    return cached_for(machine, (free_partition, *how), lambda: _computed(machine, *how))
 
 
 def _computed(machine: Network, method: Method, prune: bool) -> FreePartition:

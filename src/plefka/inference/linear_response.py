@@ -18,7 +18,7 @@ from plefka.mean_field.free_energies import FUNCTIONALS
 from plefka.mean_field.schemes import MeanField
 from plefka.messages.bethe import FactorSweeps, field_range
 from plefka.messages.message_methods import Bethe
-from plefka.messages.message_sweeps import means_of, start
+from plefka.messages.message_sweeps import means_of
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList, fixed_point_along_edges
 from plefka.networks.evidence import Evidence
@@ -160,7 +160,7 @@ def _bethe_products_of(question: Question, directions, max_steps, damping, *, sw
         return means_of(sweeps.prepare(replace(question, tilt=tilt)), messages)
 
     tilt, factors = question.tilt, sweeps.prepare(question)
-    first = start(factors.initial_messages(), damping, jnp)
+    first = sweeps.start([w.shape[:2] for w in factors.weights.tables], jnp.zeros_like(tilt), damping)
     messages = sweeps.advance(factors, first, SETTLED, max_steps, 0).messages
     _, back = jax.vjp(updated, messages, tilt)
     _, back_from_means = jax.vjp(means, messages, tilt)

@@ -18,7 +18,7 @@ from plefka.mean_field.free_energies import functional_of
 from plefka.mean_field.minimisation import Minimum, scheme, slopes_at
 from plefka.mean_field.mixture_energy import Variables, mixture_evaluator, started, unstacked
 from plefka.mean_field.schemes import MeanField
-from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, NOT_FINITE, About, Posterior, normalised
+from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, NOT_FINITE, Posterior, normalised
 from plefka.networks.activations import numpy_sigmoid
 from plefka.reduction.question import Part, Question
 from plefka.solvers.functional import Functional
@@ -35,10 +35,6 @@ class Components(NamedTuple):
     log_weight: np.ndarray  # (components, rows), up to a constant
     means: np.ndarray  # (components, units, rows)
 
-    def mean(self) -> np.ndarray:
-        """That of the mixture, (units, rows)."""
-        return np.clip(np.einsum("kr,kur->ur", normalised(self.log_weight, axis=0), self.means), 0.0, 1.0)
-
 
 def posterior(method: Mixture, part: Part, *, dtype: str) -> Posterior:
     """The best mixture that is found for every row."""
@@ -50,7 +46,7 @@ def posterior(method: Mixture, part: Part, *, dtype: str) -> Posterior:
         whole = whole._replace(means=starting_means(whole, part, dtype))
     single = Components(np.zeros((1, question.num_rows)), whole.means[None])
     if method.components == 1:
-        return whole._replace(about=_about(whole.about, single))
+        return whole._replace(about=replace(whole.about, proposals=tuple(single)))
     if splits:
         solve = partial(first_order, dtype=dtype)
         tree, status = _split(partial(solve_again, solve, part), whole, question, method.components)
@@ -72,10 +68,6 @@ def _slopes(part: Part, components: tuple, dtype: str, *, contributions: bool) -
     weight, G1 = normalised(log_weight, axis=0), cast(MeanField, parse_method("G1"))
     slopes = [slopes_at(G1, part, component, dtype=dtype, contributions=contributions) for component in means]
     return sum(share * slope for share, slope in zip(weight, slopes, strict=True))
-
-
-def _about(first: About, components: Components) -> About:
-    return replace(first, proposals=tuple(components))
 
 
 def _filled(single: Components, count: int) -> Components:
@@ -134,19 +126,13 @@ def _split(G1, whole: Posterior, question: Question, count: int) -> tuple[Compon
         which, row = gain.argmax(0), np.arange(gain.shape[1])
         unit, useful = tree.contributions[which, :, row].argmax(1), gain.max(0) > 0
         before = tree.held[which, :, row].T
-        off, on = (leaf(_with_unit(before, unit, useful, state)) for state in (0, 1))
+        here = useful & (np.arange(len(before))[:, None] == unit)  # one more unit in each row where that is of use
+        off, on = (leaf(np.where(here, state, before)) for state in (0, 1))
         on = on._replace(log_z=np.where(useful, on.log_z, -np.inf))
         leaves = [_Leaf(*(np.where(which == k, new, old) for old, new in zip(leaves[k], off, strict=True)))
                   for k in range(len(leaves))] + [on]  # fmt: skip
     log_z, means, status = (np.stack(field) for field in zip(*((x.log_z, x.means, x.status) for x in leaves)))
     return Components(log_z, means), np.where(np.isneginf(log_z), CONVERGED, status).max(axis=0)
-
-
-def _with_unit(states: np.ndarray, unit: np.ndarray, useful: np.ndarray, state: int) -> np.ndarray:
-    """The states with one more unit held in each row where that is of use."""
-    states, at = states.copy(), np.flatnonzero(useful)
-    states[unit[at], at] = state
-    return states
 
 
 # ---- all components together -----------------------------------------------------------------------------------------
@@ -206,10 +192,9 @@ def _best(found: Minimum, optimised: Components, whole: Posterior, others: list[
     mixtures = [optimised, *(other.components for other in others)]
     log_weight = np.stack([mixture.log_weight for mixture in mixtures])[which, :, row].T
     means = np.moveaxis(np.stack([mixture.means for mixture in mixtures])[which, :, :, row], 0, -1)
-    components = Components(log_weight, means)
-    mean = components.mean()
+    mean = np.clip(np.einsum("kr,kur->ur", normalised(log_weight, axis=0), means), 0.0, 1.0)
     status = np.stack([found.status, *(other.status for other in others)])[which, row]
-    about = whole.about if lost.any() else replace(whole.about, without_leak=None)
+    without_leak = whole.about.without_leak if lost.any() else None
     return Posterior(
         mean,
         np.where(lost, whole.free_energy, G.min(0)),
@@ -218,5 +203,5 @@ def _best(found: Minimum, optimised: Components, whole: Posterior, others: list[
         np.zeros_like(found.steps),
         np.where(which == 0, found.residual, whole.residual),
         None,
-        _about(about, components),
+        replace(whole.about, without_leak=without_leak, proposals=(log_weight, means)),
     )

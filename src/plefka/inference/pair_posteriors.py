@@ -93,7 +93,7 @@ class PairPosteriors:
 def pair_posteriors(solution: "Solution", units: Any) -> PairPosteriors:
     """See `Solution.pairs`."""
     network = solution.network
-    if network is None or is_traced(network, solution.evidence):
+    if is_traced(network, solution.evidence):
         raise InvalidInput("covariances are computed outside a trace of JAX; got a solution inside one.")
     places = np.arange(network.size) if units is None else named_units(network, units)
     shape = (*((solution.num_rows,) if solution.is_batch else ()), len(places), len(places))

@@ -10,7 +10,7 @@ from plefka.errors import InvalidInput, MethodDoesNotApply, PlefkaError
 from plefka.inference import intervals
 from plefka.inference.batched_types import Checks, Counts, Flags, NumberByRow, Statuses
 from plefka.inference.ranking import ranked
-from plefka.inference.solution_tables import as_dict, frame, of_unit
+from plefka.inference.solution_tables import as_dict, frame, of_unit, quantity_column
 from plefka.inference.solution_text import solution_html, solution_table
 from plefka.inference.solution_words import as_json
 from plefka.methods.posterior import ACCURACIES, ESTIMATE, EXACT, LOWER_BOUND, OBSERVED, Accuracy, Status, proposals_of
@@ -148,7 +148,7 @@ class Solution:
         where it does not converge. A difference of two bounds is no bound: there `is_bound` speaks of `log_partition`
         alone.
         """
-        if self.network is None or self.network.is_normalised:
+        if self.network.is_normalised:
             return self.log_partition
         from plefka.inference.free_machine import log_likelihood
 
@@ -174,7 +174,7 @@ class Solution:
     @property
     def log_likelihood_accuracy(self) -> "Accuracy | np.ndarray":
         """What `log_likelihood` is; of a Boltzmann machine, a difference: exact where both numbers are."""
-        if self.network is None or self.network.is_normalised:
+        if self.network.is_normalised:
             return self.log_partition_accuracy
         from plefka.inference.free_machine import accuracy_of_difference
 
@@ -259,8 +259,8 @@ class Solution:
         return replace(
             self, **fields, codes=Codes(*(each[row] for each in self.codes)), methods=self.methods[row : row + 1],
             proposals=proposals_of(self.proposals, [row]),
-            network=self.network if self.network is None or self.network.stack is None else self.network.take(row),
-            evidence=None if self.evidence is None else self.evidence.take([row])._replace(batched=False),
+            network=self.network if self.network.stack is None else self.network.take(row),
+            evidence=self.evidence.take([row])._replace(batched=False),
         )  # fmt: skip
 
     @property
@@ -442,7 +442,7 @@ class Solution:
         return draws(self, most)
 
     def __repr__(self) -> str:
-        name = "log_likelihood" if self.network is None or self.network.is_normalised else "log_partition"
+        name = quantity_column(self)
         if self.is_batch:
             done = f"{int(np.sum(self.converged)):,} of {self.num_rows:,} rows converged"
             return f"<Solution by {self.method}: {done}, mean {name} {np.mean(self.log_partition):.6g}>"

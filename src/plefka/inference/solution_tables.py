@@ -67,7 +67,7 @@ def _long(solution: "Solution") -> dict[str, Any]:
 
 def quantity_column(solution: "Solution") -> str:
     """What is written: ln P(evidence), or of a Boltzmann machine ln Z with the evidence clamped."""
-    return LOG_LIKELIHOOD if solution.network is None or solution.network.is_normalised else LOG_PARTITION
+    return LOG_LIKELIHOOD if solution.network.is_normalised else LOG_PARTITION
 
 
 def _wide(solution: "Solution") -> dict[str, Any]:
@@ -96,7 +96,7 @@ def as_dict(solution: "Solution") -> dict[str, Any]:
     """See `Solution.to_dict`."""
     rows = _rows(solution)
     return {
-        **({} if solution.network is None else solution.network.identity),
+        **solution.network.identity,
         "method": str(solution.method),
         "kind": kind_of(solution),
         "is_bound": bool(solution.is_bound),

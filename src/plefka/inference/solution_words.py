@@ -58,7 +58,7 @@ def marked(solution: "Solution", row: int | None, unit: int, digits: int) -> str
 
 def quantity_of(solution: "Solution") -> str:
     """What `log_partition` is called: ln P(evidence) of a belief network, ln Z of a Boltzmann machine."""
-    return "ln P(evidence)" if solution.network is None or solution.network.is_normalised else "ln Z"
+    return "ln P(evidence)" if solution.network.is_normalised else "ln Z"
 
 
 def seen(solution: "Solution") -> Any:

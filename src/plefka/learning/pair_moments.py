@@ -17,7 +17,8 @@ import numpy as np
 
 from plefka.exact.exact_method import Exact
 from plefka.exact.log_factors import grouped
-from plefka.exact.state_sum import PairElimination, state_moments
+from plefka.exact.question_elimination import PairElimination
+from plefka.exact.state_sum import state_moments
 from plefka.inference.machine_response import (
     HESSIANS,
     MOST_PAIRED,

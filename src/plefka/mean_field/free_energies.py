@@ -38,10 +38,6 @@ def _entries(functional: Any, name: str) -> list[tuple[dict, Any]]:
 REGISTRABLE[Functional] = _entries
 
 
-def is_machine(model: Model) -> bool:
-    return isinstance(model, PairModel)
-
-
 def check_scheme(method: MeanField, activation: Activation | None) -> None:
     """Refuse a scheme that has no meaning for this kind of network, and name one that has.
 
@@ -75,7 +71,7 @@ def of_belief(method: MeanField) -> Functional:
 
 def functional_of(model: Model, method: MeanField) -> Functional:
     """The free energy that a scheme is; for a machine its second order is always whole."""
-    if not is_machine(model):
+    if not isinstance(model, PairModel):
         return method.functional
     check_scheme(method, None)
     return PairOrders(cast(int, _machine_order(method)))
@@ -83,18 +79,20 @@ def functional_of(model: Model, method: MeanField) -> Functional:
 
 def solved_by(model: Model, method: MeanField) -> str:
     """The scheme that is minimised for a method; of a machine the scheme itself, unless the method says otherwise."""
-    if not is_machine(model):
+    if not isinstance(model, PairModel):
         return method.solved_by
     return "G1" if getattr(method, "solve", None) is False else method.name
 
 
 def better_at_first_order(method: MeanField, question: Question, means: Any) -> Any:
     """The rows (rows,) in which a scheme that was solved for itself is better evaluated at the solution of G1."""
-    if not is_machine(question.model) or getattr(method, "solve", False) is not None:  # it says where it is solved
+    may_leave = getattr(method, "solve", False) is None  # else it says where it is solved
+    if not (may_leave and isinstance(question.model, PairModel)):
         return np.zeros(question.num_rows, bool)
     return machine_orders.beyond_reach(question, means)
 
 
 def starting_point(question: Question) -> Any:
     """Natural parameters (units, rows) to start a search from."""
-    return machine_orders.start(question) if is_machine(question.model) else np.zeros(question.free.shape)
+    is_machine = isinstance(question.model, PairModel)
+    return machine_orders.start(question) if is_machine else np.zeros(question.free.shape)

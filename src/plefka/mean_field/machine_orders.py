@@ -15,6 +15,7 @@ there are no triangles, and paths of two couplings lead from a layer to itself: 
 block.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -69,11 +70,16 @@ def start(question: Question) -> Any:
         z = free * (product(z) + shift * z)
         return z / xp.maximum(abs(z).max(axis=0), xp.finfo(z.dtype).tiny)
 
-    if xp is jnp:
-        return FIRST_STEP * jax.lax.fori_loop(0, ITERATIONS, power_step, z)
-    for step in range(ITERATIONS):
-        z = power_step(step, z)
-    return FIRST_STEP * z
+    return FIRST_STEP * iterated(ITERATIONS, power_step, z)
+
+
+def iterated(count: int, step: Callable, z: Any) -> Any:
+    """step(number, z) so many times, of NumPy or of JAX."""
+    if namespace(z) is jnp:
+        return jax.lax.fori_loop(0, count, step, z)
+    for number in range(count):
+        z = step(number, z)
+    return z
 
 
 class PairOrders(Functional):

@@ -34,20 +34,15 @@ class SaulJaakkolaJordan(Functional):
 
 
 def _bound(question: Question, u, x, xi):
-    normaliser = jnp.logaddexp(log_average(question, u, -xi), log_average(question, u, 1 - xi))
+    normaliser = jnp.logaddexp(tilted(question, u, -xi)[0], tilted(question, u, 1 - xi)[0])
     return (question.model.counted * ((xi - u) * x + normaliser)).sum(0)
 
 
-def log_average(question: Question, u, a):
-    """ln <exp(a x)> = a h + sum_j ln(1 - u_j + u_j exp(a w_ij))."""
-    terms = question.model.weights.map_edges(
-        lambda w, a, u, theta: (log_tilt(a * w, Parents(u, 1 - u, theta)),), (a,), (u, log_odds(u))
-    )
-    return a * question.model.h + terms[0]
-
-
 def tilted(question: Question, u, a):
-    """ln <exp(a x)> with its first and second derivative by a: the field's cumulants under tilted means."""
+    """ln <exp(a x)> = a h + sum_j ln(1 - u_j + u_j exp(a w_ij)) with its first and second derivative by a.
+
+    These are the field's cumulants under tilted means.
+    """
 
     def terms(w, a, u, theta):
         parents = Parents(u, 1 - u, theta)

@@ -117,7 +117,8 @@ class Untruncated(Functional):
         """
         if not question.model.activation.has_linear_log_off:
             return None
-        u = undecided(question) if u is None else u
+        if u is None:  # 1/2 for what is searched, and the values elsewhere
+            u = namespace(question.values).where(question.free, 0.5, question.values)
         storage, is_numpy = question.storage, namespace(u) is np
         edges = EdgeList.of(storage) if is_numpy else TracedEdges.of(storage, u.shape[1])
         averaged = edges.down(is_edge, (), (u,)) > 0 if storage.most_parents() > FEW_PARENTS else False
@@ -193,11 +194,6 @@ def _contribution(question: Question, u, log):
     """u <log>; nothing where the unit does not count or is never in that state, though the logarithm be infinite."""
     there = (question.model.counted > 0) & ((u > 0) | jnp.isfinite(log))
     return jnp.where(there, u, 0.0) * jnp.where(there, log, 0.0)
-
-
-def undecided(question: Question) -> Any:
-    """1/2 for what is searched, and the values elsewhere."""
-    return namespace(question.values).where(question.free, 0.5, question.values)
 
 
 def _decided(question: Question) -> list[Bool[Array, "columns rows"]]:

@@ -5,7 +5,6 @@ Messages are sent until they settle, in every row.
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -17,14 +16,13 @@ from plefka.averages.parents import chance, log_odds
 from plefka.mean_field.untruncated import GAUSSIAN
 from plefka.messages.coupling_messages import of_pairs, of_traced_pairs
 from plefka.messages.message_methods import Bethe
-from plefka.messages.message_sweeps import Beliefs, Propagation, Sweeps, means_of, start, without_derivatives
+from plefka.messages.message_sweeps import Beliefs, Sweeps, means_of, without_derivatives
 from plefka.messages.unit_factors import Messages, UnitFactors, Units, average_of
-from plefka.methods.posterior import IMPOSSIBLE, NOT_FINITE, About, Posterior
+from plefka.methods.posterior import IMPOSSIBLE, About, Posterior
 from plefka.networks.edge_list import fixed_point_along_edges
 from plefka.reduction.dependence import where_converged, without_loops
 from plefka.reduction.question import PairModel, Part, Question
 from plefka.reduction.traced_reductions import TracedBelief, TracedPairs, TracedReduction
-from plefka.solvers.rounds import Criteria, in_rounds
 
 FARTHEST = 600.0  # log-odds of which the chance is a number with all its digits, whatever messages add
 
@@ -56,24 +54,12 @@ def of_beliefs(method: Bethe, part: Part, *, dtype: str) -> Posterior:
     question, fields = part.question, field_range(part.question)
     storage = question.storage.prepared(tables=True)
     question = question if storage is question.storage else question.with_model(weights=storage)
-
-    def first(rows: Any) -> Propagation:
-        count = question.free[:, rows].shape[1]
-        own, *up = (np.zeros((*shape, count), dtype) for shape in ((question.size,), *storage.table_shapes))
-        return start(Messages(own, tuple(up)), method.damping, np)
-
     states = states_held(question.model.activation, storage.most_parents())
     row_work = max(4 * storage.num_edges, 4 * question.size, states)
-    criteria = Criteria(float(method.tol), method.max_steps)
-    found = Beliefs(*in_rounds(FactorSweeps(fields), question, first, criteria, row_work=row_work, dtype=dtype))
-    impossible = found.status == IMPOSSIBLE
-    means = np.where(impossible & question.free, np.nan, found.means)
-    wrong = ~impossible & (np.isnan(means).any(0) | np.isnan(found.log_z))
-    return Posterior(
-        means, np.where(impossible, np.inf, -found.log_z), np.where(wrong, NOT_FINITE, found.status), found.steps,
-        np.zeros_like(found.steps), found.residual, found.slope,
-        _about(question, fields, found.residual),
-    )  # fmt: skip
+    nothing = np.zeros(question.free.shape)
+    found = FactorSweeps(fields).ended(question, nothing, method, row_work=row_work, dtype=dtype)
+    means = np.where((found.status == IMPOSSIBLE) & question.free, np.nan, found.means)
+    return found._replace(means=means).posterior(_about(question, fields, found.residual))
 
 
 def field_range(question: Question) -> Range:
@@ -102,20 +88,16 @@ def of_traced_beliefs(method: Bethe, reduction: TracedBelief) -> Posterior:
     sweeps = FactorSweeps(fields)
     factors = sweeps.prepare(question)
     frozen = jax.lax.stop_gradient(factors)
-    first = start(frozen.initial_messages(), method.damping, jnp)
+    shapes = [w.shape[:2] for w in frozen.weights.tables]
+    first = sweeps.start(shapes, jnp.zeros_like(question.tilt), method.damping)
     found = sweeps.advance(frozen, first, method.tol, method.max_steps, 0)
     messages = jax.lax.stop_gradient(found.messages)
     log_z, slope = factors.log_z(messages)
     means = jax.lax.stop_gradient(reduction.restored(means_of(frozen, messages), slope))
     means = _predicted(frozen, messages, means)
-    impossible = found.status == IMPOSSIBLE
-    means = jnp.where(impossible & reduction.given.hidden, jnp.nan, means)
-    wrong = ~impossible & (jnp.isnan(means).any(0) | jnp.isnan(log_z))
-    status = jnp.where(wrong, NOT_FINITE, found.status)
-    return Posterior(
-        without_derivatives(factors, means), jnp.where(impossible, jnp.inf, -log_z), status, found.steps,
-        jnp.zeros_like(found.steps), found.residual, None, _about(question, fields, None),
-    )  # fmt: skip
+    means = jnp.where((found.status == IMPOSSIBLE) & reduction.given.hidden, jnp.nan, means)
+    beliefs = Beliefs(found.status, found.steps, found.residual, means, log_z, None)
+    return beliefs.posterior(_about(question, fields, None))._replace(means=without_derivatives(factors, means))
 
 
 def _predicted(factors: UnitFactors, messages: Messages, means: Units) -> Units:

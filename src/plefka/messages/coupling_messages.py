@@ -24,16 +24,15 @@ from jaxtyping import Array, Float
 
 from plefka.mean_field import machine_orders as pair_orders
 from plefka.messages.message_methods import Bethe
-from plefka.messages.message_sweeps import Beliefs, Propagation, Sweeps, means_of, start, without_derivatives
+from plefka.messages.message_sweeps import Beliefs, Propagation, Sweeps, means_of, without_derivatives
 from plefka.messages.unit_factors import LogOdds, Messages, Rows, Units
-from plefka.methods.posterior import CONVERGED, NOT_FINITE, About, Posterior
+from plefka.methods.posterior import CONVERGED, About, Posterior
 from plefka.networks.activations import namespace, numpy_sigmoid, sigmoid, softplus
 from plefka.networks.blocks import Blocks
 from plefka.networks.parent_table import ParentTable
 from plefka.networks.storage import OpenStorage
 from plefka.reduction.dependence import coupled_in_trees, where_converged
 from plefka.reduction.question import Part, Question
-from plefka.solvers.rounds import Criteria, in_rounds
 
 if TYPE_CHECKING:
     from plefka.reduction.traced_reductions import TracedPairs
@@ -108,6 +107,8 @@ class Couplings(eqx.Module):
 class CouplingSweeps(Sweeps):
     """Those of a Boltzmann machine."""
 
+    directions = 2
+
     def prepare(self, question: Question) -> Couplings:
         return Couplings(question.opened())
 
@@ -116,15 +117,12 @@ def of_pairs(method: Bethe, part: Part, *, dtype: str) -> Posterior:
     """Beliefs and Bethe's ln Z of every row."""
     question = without_zeros(part.question)
     question = question.with_model(weights=question.storage.prepared(tables=True))
-    found = _swept(method, question, np.zeros(question.free.shape), dtype)
+    row_work = max(8 * question.storage.num_edges, 4 * question.size)
+    ended_from = partial(CouplingSweeps().ended, question, method=method, row_work=row_work, dtype=dtype)
+    found = ended_from(np.zeros(question.free.shape))
     if (several := may_have_several(question)).any():
-        found = _better(found, _swept(method, question, second_start(question), dtype), several)
-    wrong = np.isnan(found.means).any(0) | np.isnan(found.log_z)
-    return Posterior(
-        found.means, -found.log_z, np.where(wrong, NOT_FINITE, found.status), found.steps,
-        np.zeros_like(found.steps), found.residual, None,
-        About(exact_rows=partial(where_converged, coupled_in_trees, question, found.residual)),
-    )  # fmt: skip
+        found = _better(found, ended_from(second_start(question)), several)
+    return found.posterior(About(exact_rows=partial(where_converged, coupled_in_trees, question, found.residual)))
 
 
 def of_traced_pairs(method: Bethe, reduction: "TracedPairs") -> Posterior:
@@ -132,11 +130,11 @@ def of_traced_pairs(method: Bethe, reduction: "TracedPairs") -> Posterior:
     question = reduction.question.with_model(weights=reduction.question.storage.prepared(tables=True))
     sweeping = CouplingSweeps()
     couplings = sweeping.prepare(question)
-    frozen, rows = jax.lax.stop_gradient(couplings), question.num_rows
-    tables = [jnp.zeros((*w.shape[:2], rows), w.dtype) for w in frozen.weights.tables] * 2
+    frozen = jax.lax.stop_gradient(couplings)
 
     def ended(own: Any) -> Propagation:
-        first = start(Messages(own, tuple(tables)), method.damping, jnp)
+        shapes = [w.shape[:2] for w in frozen.weights.tables]
+        first = sweeping.start(shapes, own, method.damping)
         return sweeping.advance(frozen, first, method.tol, method.max_steps, 0)
 
     still = jax.lax.stop_gradient(question)
@@ -148,11 +146,9 @@ def of_traced_pairs(method: Bethe, reduction: "TracedPairs") -> Posterior:
     messages = jax.lax.stop_gradient(found.messages)
     log_z, _ = couplings.log_z(messages)
     means = jax.lax.stop_gradient(reduction.restored(means_of(frozen, messages), None))
-    status = jnp.where(jnp.isnan(means).any(0) | jnp.isnan(log_z), NOT_FINITE, found.status)
     steps = one.steps + jnp.where(several, two.steps, 0)
-    return Posterior(
-        without_derivatives(couplings, means), -log_z, status, steps, jnp.zeros_like(steps), found.residual
-    )
+    beliefs = Beliefs(found.status, steps, found.residual, means, log_z, None)
+    return beliefs.posterior(About())._replace(means=without_derivatives(couplings, means))
 
 
 def without_zeros(question: Question) -> Question:
@@ -171,20 +167,6 @@ def without_zeros(question: Question) -> Question:
         return question
     table = ParentTable.of_edges(child, parent, weight, (storage.size, storage.size, positions))
     return question.with_model(weights=table)
-
-
-def _swept(method: Bethe, question: Question, own: np.ndarray, dtype: str) -> Beliefs:
-    """Where sweeps end that start with these log-odds (units, rows) beside the biases."""
-    storage = question.storage
-
-    def first(rows: Any) -> Propagation:
-        begin = own[:, rows].astype(dtype)
-        tables = [np.zeros((*shape, begin.shape[1]), dtype) for shape in storage.table_shapes * 2]
-        return start(Messages(begin, tuple(tables)), method.damping, np)
-
-    row_work = max(8 * storage.num_edges, 4 * question.size)
-    criteria = Criteria(float(method.tol), method.max_steps)
-    return Beliefs(*in_rounds(CouplingSweeps(), question, first, criteria, row_work=row_work, dtype=dtype))
 
 
 def may_have_several(question: Question) -> Any:
@@ -206,12 +188,7 @@ def second_start(question: Question) -> Any:
     def closer(_: Any, theta: Any) -> Any:
         return (theta + h + product(xp.where(question.free, chance_of(theta), 0.0))) / 2
 
-    theta = pair_orders.start(question)
-    if xp is jnp:
-        theta = jax.lax.fori_loop(0, FIRST_ORDER_STEPS, closer, theta)
-    else:
-        for step in range(FIRST_ORDER_STEPS):
-            theta = closer(step, theta)
+    theta = pair_orders.iterated(FIRST_ORDER_STEPS, closer, pair_orders.start(question))
     return xp.where(question.free, theta - h, 0.0)
 
 

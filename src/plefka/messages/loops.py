@@ -12,7 +12,7 @@ import numpy as np
 from plefka.exact.cost import ENTRY_BUILT, REGION_BUILT, REGION_ENTRY, REGION_ROUND, REGION_SWEEPS
 from plefka.exact.log_factors import LogFactors, TooManyParents, factors_of, grouped, patterns
 from plefka.exact.ordering import TooWide
-from plefka.exact.state_sum import PairElimination
+from plefka.exact.question_elimination import PairElimination
 from plefka.messages.message_methods import Loops
 from plefka.messages.region_beliefs import (
     RegionGraph,

@@ -5,7 +5,8 @@ sweeps go on in the same direction, and shrinks where the beliefs turn back. On 
 converge; with weights four times as large half as many rows fail as with a constant step of 0.7, in fewer sweeps.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,10 +15,13 @@ from jaxtyping import Array, Int
 
 from plefka.averages.parents import chance
 from plefka.errors import MethodDoesNotApply
+from plefka.messages.message_methods import Bethe
 from plefka.messages.unit_factors import LogOdds, Messages, Rows, Units
-from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, NOT_FINITE, OUT_OF_STEPS, RUNNING
+from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, NOT_FINITE, OUT_OF_STEPS, RUNNING, About, Posterior
+from plefka.networks.activations import namespace
+from plefka.reduction.question import Question
 from plefka.solvers.loop import REACHABLE, repeated
-from plefka.solvers.rounds import Iteration
+from plefka.solvers.rounds import Criteria, Iteration, in_rounds
 
 TURNED = 0.25  # of the last change taken back: too much
 SHRINK, GROW = 0.7, 0.1  # what the step is multiplied with then, and the rate at which it grows again
@@ -36,14 +40,6 @@ class Propagation(NamedTuple):
     steps: Int[Array | np.ndarray, " rows"]
 
 
-def start(messages: Messages, damping: float, xp: Any) -> Propagation:
-    """Before the first sweep."""
-    row = xp.zeros_like(messages.own[0])
-    steps = xp.zeros(row.shape, int)
-    nothing = xp.zeros_like(messages.own)
-    return Propagation(messages, nothing, row + (1 - damping), xp.full_like(row, xp.inf), steps + RUNNING, steps)
-
-
 class Beliefs(NamedTuple):
     """Where the messages ended, and what they say: beliefs, ln Z, and d ln Z / dh where that may be asked for."""
 
@@ -54,9 +50,37 @@ class Beliefs(NamedTuple):
     log_z: Any
     slope: Any
 
+    def posterior(self, about: About) -> Posterior:
+        """The answer, of which the status says where it is not one."""
+        xp, impossible = namespace(self.log_z), self.status == IMPOSSIBLE
+        wrong = ~impossible & (xp.isnan(self.means).any(0) | xp.isnan(self.log_z))
+        return Posterior(
+            self.means, xp.where(impossible, xp.inf, -self.log_z), xp.where(wrong, NOT_FINITE, self.status),
+            self.steps, xp.zeros_like(self.steps), self.residual, self.slope, about,
+        )  # fmt: skip
+
 
 class Sweeps(Iteration):
     """Messages, sweep by sweep. What is prepared has the `beliefs`, the `update` and the `log_z` of messages."""
+
+    directions: ClassVar[int] = 1  # of the messages along an edge, each of which has tables like those of the weights
+
+    def start(self, tables: Sequence[tuple[int, ...]], own: Any, damping: float) -> Propagation:
+        """Before the first sweep: these messages to units (units, rows), and 0 along the edges of tables so large."""
+        xp, row = namespace(own), own[0] * 0.0
+        along = tuple(xp.zeros((*shape, len(row)), own.dtype) for shape in [*tables] * self.directions)
+        steps, infinite = xp.zeros(len(row), int), xp.full_like(row, xp.inf)
+        nothing = xp.zeros_like(own)
+        return Propagation(Messages(own, along), nothing, row + (1 - damping), infinite, steps + RUNNING, steps)
+
+    def ended(self, question: Question, own: np.ndarray, method: Bethe, *, row_work: int, dtype: str) -> Beliefs:
+        """Where the sweeps of all rows end that start so."""
+        criteria = Criteria(float(method.tol), method.max_steps)
+
+        def first(rows: Any) -> Propagation:
+            return self.start(question.storage.table_shapes, own[:, rows].astype(dtype), method.damping)
+
+        return Beliefs(*in_rounds(self, question, first, criteria, row_work=row_work, dtype=dtype))
 
     def advance(self, prepared: Any, state: Propagation, tol: Any, max_steps: Any, few: Any) -> Propagation:
         """Sweeps until all but `few` rows have ended: the residual is at most tol, the row fails, or steps run out."""

@@ -116,12 +116,6 @@ class UnitFactors(eqx.Module):
         """Whose factor there is."""
         return self.question.model.counted
 
-    def initial_messages(self) -> Messages:
-        """All log-odds 0."""
-        rows, dtype = self.h.shape[1], self.h.dtype
-        up = self.weights.map(lambda w: jnp.zeros((*w.shape[:2], rows), dtype))
-        return Messages(jnp.zeros_like(self.h), tuple(up))
-
     def beliefs(self, messages: Messages) -> LogOdds:
         """The sum of all messages to every unit."""
         finite = self._collected(messages, finite_part) + self.question.tilt

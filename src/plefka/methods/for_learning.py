@@ -1,7 +1,7 @@
 """What networks are learned by, and nothing else, as data: `fit` knows what to do."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from plefka.errors import InvalidMethod
 from plefka.methods.method import Method, at_least, does_not_apply, option, optional_seed
@@ -15,18 +15,11 @@ if TYPE_CHECKING:
 class ForLearning(Method):
     """What a network is learned by, and no posterior can be computed by."""
 
+    learns: ClassVar[str] = "a Boltzmann machine"  # what it is for, in words
+    instead: ClassVar[str] = "gibbs[seed=0] or bethe"  # what answers questions
+
     def check(self, network: "Network") -> None:
         raise does_not_apply(self, f"it is for learning {self.learns}, in pf.fit", self.instead)
-
-    @property
-    def instead(self) -> str:
-        """What answers questions."""
-        return "gibbs[seed=0] or bethe"
-
-    @property
-    def learns(self) -> str:
-        """What it is for, in words."""
-        return "a Boltzmann machine"
 
 
 @library_method("persistent", place=0, for_learning=True)
@@ -58,11 +51,8 @@ class Recognition(ForLearning):
     - `units`: of its hidden layer, beside which it has weights from the row to the means.
     """
 
+    learns = "a belief network, as in reweighted[recognition]"
     units: int = at_least(1, 100, "units")
-
-    @property
-    def learns(self) -> str:
-        return "a belief network, as in reweighted[recognition]"
 
 
 @library_method("reweighted", place=0, for_learning=True)
@@ -76,6 +66,7 @@ class Reweighted(ForLearning):
     - `seed`: where the random numbers start; that of `fit` unless given.
     """
 
+    learns = "a belief network"
     proposal: Method = field(default=Recognition("recognition"), metadata={"in_front": True})
     draws: int = at_least(2, 20, "draws")
     seed: int | None = optional_seed()
@@ -86,10 +77,6 @@ class Reweighted(ForLearning):
             raise InvalidMethod(
                 f"reweighted draws from the means of a scheme such as G12, or of recognition; got {self.proposal}."
             )
-
-    @property
-    def learns(self) -> str:
-        return "a belief network"
 
 
 @library_method("em", place=0, for_learning=True)
@@ -104,15 +91,8 @@ class ExpectationMaximisation(ForLearning):
     - `seed`: where the random numbers start; that of `fit` unless given, else 0.
     """
 
+    learns, instead = "a noisy-or network", "G12 or bethe"
     starts: int = at_least(0, 16, "starts")
     states: int = at_least(2, 32, "states")
     smoothing: float = option(2.0, lambda cases: 0 <= cases < float("inf"), "smoothing must be 0 or more")
     seed: int | None = optional_seed()
-
-    @property
-    def learns(self) -> str:
-        return "a noisy-or network"
-
-    @property
-    def instead(self) -> str:
-        return "G12 or bethe"

@@ -38,22 +38,6 @@ def option(default: Any, holds: Callable[[Any], bool], rule: str, **metadata: An
     return field(default=default, metadata={"holds": holds, "rule": rule, **metadata})
 
 
-def spelled(method: Any) -> str:
-    """The name, and in brackets the options that differ from the defaults."""
-    default, options = type(method)(method.name), []
-    for each in fields(method):
-        value = getattr(method, each.name)
-        if each.metadata.get("in_front"):
-            options.insert(0, str(value))
-        elif each.metadata.get("always") or value != getattr(default, each.name):
-            options.append(f"{each.name}={_written(value)}")
-    return f"{method.name}[{','.join(options)}]" if options else method.name
-
-
-def _written(value: Any) -> str:
-    return ("no", "yes")[value] if isinstance(value, bool) else str(value)
-
-
 def read_name(text: Any) -> tuple[str, str]:
     """The name, and what stands in the brackets behind it."""
     match = re.fullmatch(r"\s*([^\[\]\s]+)\s*(?:\[(.*)\])?\s*", text) if isinstance(text, str) else None
@@ -151,10 +135,9 @@ class Method:
     """
 
     name: str
-    rows_alone: ClassVar[bool] = (
-        False  # whether each row is reduced by itself, so that it has the same answer in any batch
-    )
     module: ClassVar[str] = ""  # with `posterior` for a part and, if it can be used inside a trace, `traced`
+    rows_alone: ClassVar[bool] = False  # each row is reduced by itself, so that it has the same answer in any batch
+    keeps_barren: ClassVar[bool] = False  # barren units are part of the question, as their exact means are wanted
 
     def __post_init__(self):
         """Refuse a value against the rule of its option."""
@@ -202,17 +185,21 @@ class Method:
         """Whether a `Likelihood` counts. Where parts are solved it does; an `answer` of one's own has to say so."""
         return type(self).answer is Method.answer
 
-    @property
-    def keeps_barren(self) -> bool:
-        """Whether barren units are part of the question, as their exact means are wanted."""
-        return False
-
     def units_to_keep(self, network: "Network") -> Any:
         """The units of a network that the method names, (units,), so that they must not be summed out."""
         return False
 
     def __str__(self) -> str:
-        return spelled(self)
+        """The name, and in brackets the options that differ from the defaults."""
+        default, options = type(self)(self.name), []
+        for each in fields(self):
+            value = getattr(self, each.name)
+            word = ("no", "yes")[value] if isinstance(value, bool) else str(value)
+            if each.metadata.get("in_front"):
+                options.insert(0, word)
+            elif each.metadata.get("always") or value != getattr(default, each.name):
+                options.append(f"{each.name}={word}")
+        return f"{self.name}[{','.join(options)}]" if options else self.name
 
 
 def posterior_of(method: Method, part: Any, *, dtype: str) -> "Posterior":

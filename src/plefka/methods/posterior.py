@@ -82,12 +82,11 @@ class About:
     is_upper: bool = False  # whether it is an upper bound
     notes: tuple[str, ...] = ()  # sentences for the user: what was chosen, what was approximated
     by_field: bool = False  # whether barren units are predicted by f at the mean field
-    proposals: Any = None  # (log-weights (components, rows), means (components, units, rows)) near the posterior
+    proposals: Any = None  # (log-weights (components, rows), means (components, units, rows)) nearby, likely first
     contributions: Any = None  # (units, rows): of each unit to the second order, where they were asked for
     conditioned_on: Any = None  # the units of a single row that were conditioned on
     without_leak: Any = None  # (units, rows): the units that need a leak for the answer to be finite
     draws: JointDraws | None = None  # from which barren units are predicted
-    components: Any = None  # as proposals, where barren units are predicted from more of them
     exact_rows: Callable[[], Any] | None = None  # (rows,): where the posterior of all units together is exact
     error: Any = None  # (rows,): the standard error of ln P, where it is known
     means_error: Any = None  # (units, rows): those of the means

@@ -2,11 +2,13 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.sparse as sp
 
 from plefka.averages.choice import rounded_range
 from plefka.averages.parents import Parents
@@ -38,8 +40,8 @@ def predicted(
     by_child = edges.take(np.argsort(edges.child, kind="stable"))
     ends = np.searchsorted(by_child.child, np.arange(edges.size + 1)).tolist()
     for units, kind in _by_kind(edges.graph.groups(np.asarray(barren.any(axis=1))), h, activation):
-        is_product = kind.has_linear_log_off and not kind.mixes_kinds
-        rule = _at_mean_field if by_field else _closed_form if is_product else _by_averages
+        is_sum = by_field or (kind.has_linear_log_off and not kind.mixes_kinds)
+        rule = partial(_by_sums, by_field=by_field) if is_sum else _by_averages
         place = np.full(edges.size, -1)
         place[units] = np.arange(len(units))
         inner = by_child.take(np.concatenate([np.arange(ends[unit], ends[unit + 1]) for unit in units.tolist()]))
@@ -59,10 +61,10 @@ def predicted(
 def _along_edges(
     edges: EdgeList, h: np.ndarray, f: Activation, means: np.ndarray, barren: np.ndarray, *, by_field: bool
 ) -> np.ndarray:
-    """Each unit after its parents: f at the mean field, or 1 - exp(-h) prod_j (1 - u_j + u_j exp(-w_j)) of noisy-or."""
+    """Each unit after its parents."""
 
     def term(xp, w, u):
-        return (xp.minimum(w, CERTAIN_FIELD) * u if by_field else -xp.log1p(u * xp.expm1(-w)),)
+        return (_added(xp, w, u, by_field=by_field),)
 
     def mean(xp, terms, h, known, barren):
         x = h + terms
@@ -94,24 +96,20 @@ def _by_kind(
 
 
 def _sums(edges: EdgeList, terms: np.ndarray) -> np.ndarray:
-    order = np.argsort(edges.child, kind="stable")
-    starts = np.flatnonzero(np.r_[True, np.diff(edges.child[order]) > 0]) if len(order) else np.zeros(0, int)
-    out = np.zeros((edges.size, terms.shape[1]))
-    if len(order):
-        out[edges.child[order][starts]] = np.add.reduceat(terms[order], starts)
-    return out
+    """Over the edges of every child."""
+    ends = edges.child, np.arange(len(terms))
+    return sp.csr_array((np.ones(len(terms)), ends), shape=(edges.size, len(terms))) @ terms
 
 
-def _at_mean_field(edges: EdgeList, h, activation: Activation, means: np.ndarray) -> np.ndarray:
-    x = h + _sums(edges, np.minimum(edges.weight, CERTAIN_FIELD) * means[edges.parent])
-    return activation.probability(activation.clip(x))
+def _added(xp, w, u, *, by_field: bool):
+    """To h, for f at the mean field, or for 1 - exp(-h) prod_j (1 - u_j + u_j exp(-w_j)) of noisy-or."""
+    return xp.minimum(w, CERTAIN_FIELD) * u if by_field else -xp.log1p(u * xp.expm1(-w))
 
 
-def _closed_form(edges: EdgeList, h, activation: Activation, means: np.ndarray) -> np.ndarray:
-    """1 - exp(-h) prod_j (1 - u_j + u_j exp(-w_j))."""
+def _by_sums(edges: EdgeList, h, activation: Activation, means: np.ndarray, *, by_field: bool) -> np.ndarray:
     with np.errstate(divide="ignore"):
-        terms = -np.log1p(means[edges.parent] * np.expm1(-edges.weight))
-    return activation.probability(h + _sums(edges, terms))
+        x = h + _sums(edges, _added(np, edges.weight, means[edges.parent], by_field=by_field))
+    return activation.probability(activation.clip(x))
 
 
 def _by_averages(edges: EdgeList, h, activation: Activation, means: np.ndarray) -> np.ndarray:

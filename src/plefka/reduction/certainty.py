@@ -4,7 +4,7 @@ An edge of probability one switches its child on, so that a child that is off ha
 without leak is on only if a parent is. What follows from that is known as well as if it had been observed.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -83,14 +83,6 @@ def _deterministic_tables(
     last = h + edges.down(lambda w: np.minimum(w, 0.0))
     open_ = hidden | (edges.down(lambda w, hidden: (w != 0) * hidden, (), (hidden * 1.0,)) > 0)
     return open_ & activation.has_certain_rows(h, last)
-
-
-def impossibilities(found: Certain) -> Iterator[tuple[np.ndarray, str, str]]:
-    """Which units of which rows are impossible, why, and what to do."""
-    why = "observed on, but has no leak and no cause that could be on"
-    yield found.unexplained, why, "Give it a leak (a positive bias) or a possible cause"
-    why = "observed off, but a cause that switches it on for certain is on"
-    yield found.contradicted, why, "Correct the evidence or make the edge less than certain"
 
 
 # ---- which states units may still have, one unit and its parents at a time -------------------------------------------

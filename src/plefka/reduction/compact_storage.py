@@ -48,25 +48,36 @@ def lay_out(
             return _in_table(edges, ever_free, table)
         return StorageLayout(edges_of(edges, SUMMED_WIDTHS), np.arange(edges.size), edges.size)
     levels = layers if layers is not None else _levels(edges)
-    counts = None if levels is None else [int(count) for count in np.bincount(levels, minlength=2)]
-    rungs = None if counts is None else _rungs(edges, counts, rows, any_parents)
-    dense = rung(edges.size, rows)
-    is_small = rungs is None and dense <= SMALLEST_DENSE
     table = table_for(edges.size, num_children, in_degree)
-    costs = {
-        "layers": num_weights(rungs) if rungs and _allowed(max(rungs[:-1]), in_degree, closed_forms) else np.inf,
-        "dense": dense**2 if is_small and _allowed(dense, in_degree, closed_forms) else np.inf,
-        "table": GATHER * table[1] * table[2] if table else np.inf,
-        "edges": GATHER * 4.0 * len(edges.child) + LARGE,
-    }
-    best = min(costs, key=lambda kind: costs[kind])
-    if best == "layers" and rungs is not None and levels is not None and counts is not None:
-        return _in_layers(edges, ever_free, levels, layer_sizes(counts, rungs))
-    if best == "dense":
-        W = np.zeros((edges.weight.shape[1], dense, dense))
-        W[:, edges.child, edges.parent] = edges.weight.T
-        return StorageLayout(Blocks.dense(_unstacked(W)), np.arange(edges.size), dense)
-    if best == "table" and table is not None:
+    most = sparse_cost(edges, table)
+    if levels is None:
+        dense = rung(edges.size, rows)
+        if dense <= SMALLEST_DENSE and dense**2 <= most and _allowed(dense, in_degree, closed_forms):
+            return in_matrix(edges, dense)
+    else:
+        counts = np.bincount(levels, minlength=2).tolist()
+        has_own_program = len(edges.child) > LARGE
+        rungs = tuple(count if has_own_program else rung(count, rows, any_parents=any_parents) for count in counts)
+        if num_weights(rungs) <= most and _allowed(max(rungs[:-1]), in_degree, closed_forms):
+            return _in_layers(edges, ever_free, levels, layer_sizes(counts, rungs))
+    return sparsely(edges, ever_free, table)
+
+
+def in_matrix(edges: EdgeList, size: int) -> StorageLayout:
+    """As one block of so many units."""
+    W = np.zeros((edges.weight.shape[1], size, size))
+    W[:, edges.child, edges.parent] = edges.weight.T
+    return StorageLayout(Blocks.dense(_unstacked(W)), np.arange(edges.size), size)
+
+
+def sparse_cost(edges: EdgeList, table: tuple[int, int, int] | None) -> float:
+    """In numbers of a block: of the table that holds these edges, if there is one, or of the edges themselves."""
+    return min(GATHER * 4.0 * len(edges.child) + LARGE, GATHER * table[1] * table[2] if table else np.inf)
+
+
+def sparsely(edges: EdgeList, ever_free: np.ndarray, table: tuple[int, int, int] | None) -> StorageLayout:
+    """What of these two costs less."""
+    if table is not None and GATHER * table[1] * table[2] <= sparse_cost(edges, table):
         return _in_table(edges, ever_free, table)
     return StorageLayout(edges_of(edges), np.arange(edges.size), edges.size)
 
@@ -95,13 +106,6 @@ def _levels(edges: EdgeList) -> np.ndarray | None:
     """The level of every unit, where each edge leads from one level to the next."""
     level = edges.graph.levels
     return level if level is not None and np.all(level[edges.child] == level[edges.parent] + 1) else None
-
-
-def _rungs(edges: EdgeList, counts: list[int], rows: int, any_parents: bool) -> tuple[int, ...]:
-    """Those of all layers, or the counts themselves where a network has its own program."""
-    if len(edges.child) > LARGE:
-        return tuple(counts)
-    return tuple(rung(count, rows, any_parents=any_parents) for count in counts)
 
 
 def _allowed(parents: int, in_degree: int, closed_forms: bool) -> bool:

@@ -5,19 +5,18 @@ solved: it multiplies Z by 1 + exp(h). So the hidden units of a restricted machi
 leave nothing to be solved. All of it is exact, and NumPy's.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from plefka.methods.posterior import CONVERGED, About, Posterior
+from plefka.methods.posterior import Posterior
 from plefka.networks.activations import numpy_sigmoid, numpy_softplus
 from plefka.networks.blocks import Blocks
 from plefka.networks.edge_list import EdgeList
-from plefka.networks.parent_table import ParentTable
 from plefka.networks.storage import Storage
-from plefka.reduction.compact_storage import GATHER, LARGE, edges_of
+from plefka.reduction.compact_storage import LARGE, StorageLayout, in_matrix, sparse_cost, sparsely
 from plefka.reduction.ladder import rung, table_for
 from plefka.reduction.question import PairModel, Part, Question
 
@@ -78,10 +77,8 @@ def answer_without_free_units(question: Question) -> Posterior | None:
     """The answer where no unit is left: ln Z is all in the constant."""
     if not isinstance(question.model, PairModel) or question.free.any():
         return None
-    nothing, steps = np.zeros(question.num_rows), np.zeros(question.num_rows, int)
-    everywhere = np.ones(question.num_rows, bool)
-    about = About(True, exact_rows=lambda: everywhere, contributions=np.zeros(question.free.shape))
-    return Posterior(question.values, nothing, steps + CONVERGED, steps, steps, nothing, about=about)
+    found = Posterior.of(question.values, np.zeros(question.num_rows), is_exact=True, is_bound=True)
+    return found._replace(about=replace(found.about, contributions=np.zeros(question.free.shape)))
 
 
 def _has_free_neighbour(storage: Storage, free: np.ndarray) -> np.ndarray:
@@ -92,40 +89,24 @@ def _has_free_neighbour(storage: Storage, free: np.ndarray) -> np.ndarray:
     return there.product(free * 1.0) > 0
 
 
-class MachineLayout(NamedTuple):
-    """Where units are put."""
-
-    storage: Storage
-    place: np.ndarray
-
-
-def laid_out(pairs: GivenMachine, units: np.ndarray, rows: int) -> MachineLayout:
+def laid_out(pairs: GivenMachine, units: np.ndarray, rows: int) -> StorageLayout:
     """The couplings between some units, filled up to a size of the ladder where there are not too many of them."""
     storage = pairs.storage
     if pairs.layers is not None and isinstance(storage, Blocks):
         return _in_two_layers(storage, pairs.layers[0], units, rows)
+    size = _size(len(units), rows)
     if isinstance(storage, Blocks) and storage.is_dense:
         if len(units) == storage.size and storage.size**2 > LARGE:
-            return MachineLayout(storage, units)
-        return _in_matrix(np.asarray(storage.weights[0])[..., units[:, None], units], _size(len(units), rows))
+            return StorageLayout(storage, units, storage.size)
+        W = np.asarray(storage.weights[0])[..., units[:, None], units]
+        W = np.pad(W, [(0, 0)] * (W.ndim - 2) + [(0, size - len(units))] * 2)
+        return StorageLayout(Blocks.dense(W), np.arange(len(units)), size)
     edges = EdgeList.of(storage).between(units)
-    dense = _size(len(units), rows)
-    table = table_for(len(units), len(np.unique(edges.child)), int(np.bincount(edges.child, minlength=1).max()))
-    costs = {
-        "matrix": float(dense**2),
-        "table": GATHER * table[1] * table[2] if table else np.inf,
-        "edges": GATHER * 4.0 * len(edges.child) + LARGE,
-    }
-    best = min(costs, key=lambda kind: costs[kind])
-    if best == "matrix":
-        W = np.zeros((edges.weight.shape[1], len(units), len(units)))
-        W[:, edges.child, edges.parent] = edges.weight.T
-        return _in_matrix(W if storage.stack is not None else W[0], dense)
-    if best == "table" and table is not None:
-        return MachineLayout(
-            ParentTable.of_edges(edges.child, edges.parent, edges.weight, table), np.arange(len(units))
-        )
-    return MachineLayout(edges_of(edges), np.arange(len(units)))
+    in_degrees = np.bincount(edges.child, minlength=1)
+    table = table_for(len(units), int(np.count_nonzero(in_degrees)), int(in_degrees.max()))
+    if size**2 <= sparse_cost(edges, table):
+        return in_matrix(edges, size)
+    return sparsely(edges, np.ones(len(units), bool), table)
 
 
 def _size(count: int, rows: int) -> int:
@@ -134,14 +115,7 @@ def _size(count: int, rows: int) -> int:
     return filled if filled**2 <= LARGE else count
 
 
-def _in_matrix(W: np.ndarray, size: int) -> MachineLayout:
-    out = np.zeros((*W.shape[:-2], size, size))
-    count = W.shape[-1]
-    out[..., :count, :count] = W
-    return MachineLayout(Blocks.dense(out), np.arange(count))
-
-
-def _in_two_layers(storage: Blocks, visible: int, units: np.ndarray, rows: int) -> MachineLayout:
+def _in_two_layers(storage: Blocks, visible: int, units: np.ndarray, rows: int) -> StorageLayout:
     upper, lower = units[units < visible], units[units >= visible]
     sizes = _size(len(upper), rows), _size(len(lower), rows)
     if sizes[0] * sizes[1] > LARGE:
@@ -150,7 +124,7 @@ def _in_two_layers(storage: Blocks, visible: int, units: np.ndarray, rows: int) 
     block = np.zeros((*W.shape[:-2], sizes[1], sizes[0]))
     block[..., : len(lower), : len(upper)] = W[..., (lower - visible)[:, None], upper]
     place = np.concatenate([np.arange(len(upper)), sizes[0] + np.arange(len(lower))])
-    return MachineLayout(Blocks.layered([block], sizes), place)
+    return StorageLayout(Blocks.layered([block], sizes), place, sum(sizes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +137,7 @@ class ReducedPairs:
     h: np.ndarray
     constant: np.ndarray
     units: np.ndarray
-    layout: MachineLayout
+    layout: StorageLayout
     named: Any = None
 
     has_barren = False
@@ -173,7 +147,7 @@ class ReducedPairs:
         """No state of a Boltzmann machine is."""
         return np.zeros(self.free.shape[1], bool)
 
-    deterministic_rows = impossible
+    deterministic_rows = barren_parents_depend = impossible
 
     @cached_property
     def parts(self) -> list[Part]:
@@ -214,10 +188,6 @@ class ReducedPairs:
     def certain_of(self, part: Part) -> np.ndarray:
         """Units that are known, and those without a free neighbour, whose mean is exact whatever the method."""
         return ~self.free
-
-    @property
-    def barren_parents_depend(self) -> np.ndarray:
-        return np.zeros(self.free.shape[1], bool)
 
     def predicted(self, part: Part, means: np.ndarray, **options: Any) -> np.ndarray:
         """There is nothing to predict."""

@@ -6,7 +6,7 @@ A model is the energy: that of a belief network, or of a Boltzmann machine. A `Q
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -28,6 +28,8 @@ class Model(PlainModule):
     weights: eqx.AbstractVar[Any]  # Storage, or OpenStorage inside a computation
     h: eqx.AbstractVar[AnyArray]  # (units, 1 or rows)
     activation: eqx.AbstractVar[Any]
+    # What the free energy cannot be below, up to the error of an approximation; None where there is no limit.
+    lowest_free_energy: ClassVar[float | None] = None
 
     @abstractmethod
     def opened(self, degree: int = 1, *, certain: float = CERTAIN_FIELD, pairs: bool = False) -> "Model":
@@ -36,15 +38,6 @@ class Model(PlainModule):
     @abstractmethod
     def take(self, rows: Any) -> "Model":
         """That of some of the rows."""
-
-    @property
-    @abstractmethod
-    def lowest_free_energy(self) -> float | None:
-        """What the free energy cannot be below, up to the error of an approximation; None where there is no limit."""
-
-    def at_inverse_temperature(self, beta: float) -> "Model":
-        """The model whose energy is beta times this one."""
-        raise NotImplementedError
 
     def _of_rows(self, rows: Any) -> tuple[Any, Any]:
         """Weights and biases of some rows, where each row has its own."""
@@ -59,6 +52,7 @@ class BeliefModel(Model, metaclass=QuicklyMade):
     h: AnyArray
     activation: Activation
     counted: AnyArray  # (units, rows): whose term is part of the energy
+    lowest_free_energy = LOWEST
 
     def opened(self, degree: int = 1, *, certain: float = CERTAIN_FIELD, pairs: bool = False) -> "BeliefModel":
         """With weights that are ready for products."""
@@ -67,10 +61,6 @@ class BeliefModel(Model, metaclass=QuicklyMade):
 
     def take(self, rows: Any) -> "BeliefModel":
         return BeliefModel(*self._of_rows(rows), self.activation, self.counted[:, rows])
-
-    @property
-    def lowest_free_energy(self) -> float | None:
-        return LOWEST
 
 
 class PairModel(Model, metaclass=QuicklyMade):
@@ -89,11 +79,8 @@ class PairModel(Model, metaclass=QuicklyMade):
     def take(self, rows: Any) -> "PairModel":
         return PairModel(*self._of_rows(rows))
 
-    @property
-    def lowest_free_energy(self) -> float | None:
-        return None
-
     def at_inverse_temperature(self, beta: float) -> "PairModel":
+        """The model whose energy is beta times this one."""
         return PairModel(self.weights.map_weights(lambda w: beta * w), beta * self.h)
 
 

@@ -31,6 +31,7 @@ from plefka.reduction.question import Part
 from plefka.reduction.reduce import Reduction, reduce
 
 UNITS_AT_ONCE = 2**22  # units times rows that are reduced at once
+MOST_PROPOSED = 64  # components that are kept for the check of an answer
 LEAST_ERROR = 1e-9  # of a mean, below which it is rounding
 DETERMINISTIC_EDGES = (
     "edges of probability one between hidden units count as weights of 30, so this is not a strict bound"
@@ -135,7 +136,7 @@ class _Chunk:
         drawn = [len(found.about.draws.states) for found in posteriors if found.about.draws is not None]
         means_error = _with_others(means_error, means, others, min(drawn, default=1))
         proposals = [
-            ProposedComponents(part.rows, part.units, *found.about.proposals)
+            ProposedComponents(part.rows, part.units, *(np.array(z[:MOST_PROPOSED]) for z in found.about.proposals))
             for part, found in zip(parts, posteriors, strict=True)
             if found.about.proposals is not None
         ]
@@ -274,10 +275,9 @@ def _all_means(reduction: Reduction, part: Part, found: Posterior, exact: np.nda
         corrected = predicted + averages.chances - predict(part, averages.states)
         corrected = np.where((corrected <= 0) | (corrected >= 1), np.clip(averages.chances, 0.0, 1.0), corrected)
         return np.where(reduction.barren_of(part), np.where(exact, predicted, corrected), full)
-    mixture = found.about.components or found.about.proposals
-    if mixture is None:
+    if found.about.proposals is None:
         return predicted
-    log_weights, components = mixture
+    log_weights, components = found.about.proposals
     total = np.zeros(full.shape)
     for weight, means in zip(normalised(log_weights, axis=0), components, strict=True):
         inside = reduction.restored(part, means, None)[0]

@@ -23,20 +23,14 @@ from plefka.networks.storage import Storage
 from plefka.reduction.barren_draws import Averages, Uniforms, chances, with_summed
 from plefka.reduction.barren_means import predicted
 from plefka.reduction.by_row import ReducedByRow, reduce_by_row, should_reduce_by_row
-from plefka.reduction.certainty import Certain, certain, impossibilities
+from plefka.reduction.certainty import Certain, certain
 from plefka.reduction.cutting import Cut, cut, is_worth_it, remains
 from plefka.reduction.dependence import barren_parents_depend
 from plefka.reduction.machine_reduction import ReducedPairs, reduce_pair_question, reduce_pairs
 from plefka.reduction.question import BeliefModel, PairModel, Part, Question
-from plefka.reduction.summing import Given, Reduced, recovered, reduced
+from plefka.reduction.summing import Given, Reduced, recovered, reduced, whole
 from plefka.runtime.late_binding import CONTRADICTION, supplied
 from plefka.runtime.value_cache import cached_for
-
-
-def whole(given: Given) -> Reduced:
-    """Nothing summed out, and every unit counted."""
-    nothing = given.hidden & False
-    return Reduced(given.h + nothing * 0.0, nothing[0] * 0.0, nothing, ~nothing)
 
 
 def observed_tilt(given: Given) -> Any:
@@ -107,7 +101,12 @@ def _refuse_impossible(network: BeliefNetwork, sure: Certain, units: np.ndarray,
 
     `units` are those that it is about.
     """
-    for wrong, why, advice in impossibilities(sure):
+    unexplained = "observed on, but has no leak and no cause that could be on"
+    contradicted = "observed off, but a cause that switches it on for certain is on"
+    for wrong, why, advice in (
+        (sure.unexplained, unexplained, "Give it a leak (a positive bias) or a possible cause"),
+        (sure.contradicted, contradicted, "Correct the evidence or make the edge less than certain"),
+    ):
         if wrong.any():
             unit = network.names[units[np.argwhere(wrong)[0][0]]]
             which = supplied(CONTRADICTION)(network, given.rows[0], is_set=given.intervened)

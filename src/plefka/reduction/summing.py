@@ -67,6 +67,12 @@ class Given(NamedTuple):
         return (counted & (self.known == 0) & self.linear) * 1.0
 
 
+def whole(given: Given) -> Reduced:
+    """Nothing summed out, and every unit counted."""
+    nothing = given.hidden & False
+    return Reduced(given.h + nothing * 0.0, nothing[0] * 0.0, nothing, ~nothing)
+
+
 class KnownNeighbours(NamedTuple):
     """What known units say of each unit, whichever are summed out."""
 
@@ -79,16 +85,16 @@ def reduced(given: Given, *, keep_barren: bool = False, kept: Any = False) -> Re
 
     `keep_barren`: barren units stay, and with them all that their means depend on. `kept`: units that stay in any case.
     """
-    nothing = given.hidden & False
-    counted = ~nothing if keep_barren else given.edges.with_ancestors(given.informed | kept)
+    everything = whole(given)
+    counted = everything.counted if keep_barren else given.edges.with_ancestors(given.informed | kept)
     counted = counted & ~given.xp.asarray(given.absent)
-    whole = Reduced(given.h + nothing * 0.0, nothing[0] * 0.0, nothing, counted)
+    as_it_is = everything._replace(counted=counted)
     if not given.activation.has_linear_log_off:
-        return whole
-    kept = given.xp.asarray(kept) | nothing
+        return as_it_is
+    kept = given.xp.asarray(kept) | everything.summed
     candidate = _candidates(given, counted) & ~kept
     # Which units these are is known without derivatives; what they leave behind is differentiated.
-    return given.edges.where_any(candidate, lambda: _without(given, counted, candidate), whole)
+    return given.edges.where_any(candidate, lambda: _without(given, counted, candidate), as_it_is)
 
 
 def is_edge(w, *_) -> Any:

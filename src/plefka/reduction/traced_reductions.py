@@ -22,8 +22,8 @@ from plefka.networks.network import Network
 from plefka.networks.storage import Storage
 from plefka.reduction.barren_means import predict_traced
 from plefka.reduction.question import PairModel, Question
-from plefka.reduction.reduce import masked, observed_tilt, whole
-from plefka.reduction.summing import Given, Reduced, recovered, reduced
+from plefka.reduction.reduce import masked, observed_tilt
+from plefka.reduction.summing import Given, Reduced, recovered, reduced, whole
 from plefka.runtime.precision import is_traced
 
 
@@ -47,9 +47,9 @@ class TracedReduction:
         """Means (units, rows) that a user gives, where units that are solved exactly have their own."""
         return means
 
-    @abstractmethod
     def predicted(self, question: Question, means: Any, functional: Any) -> Any:
-        """The means with those of units that are barren in this question."""
+        """The means with those of units that are barren in this question, if there are such."""
+        return means
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,10 +110,6 @@ class TracedPairs(TracedReduction):
         there = self.question.storage.map_weights(lambda w: (w != 0) * 1.0)
         alone = there.neighbour_sums(jnp)(self.question.free * 1.0) == 0
         return jnp.where(alone, sigmoid(self.question.model.h), means)
-
-    def predicted(self, question: Question, means: Any, functional: Any) -> Any:
-        """There is nothing to predict."""
-        return means
 
 
 def reduce_pairs_traced(machine: BoltzmannMachine, evidence: Evidence, *, prune: bool) -> TracedPairs:

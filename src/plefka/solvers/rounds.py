@@ -120,12 +120,7 @@ def by_rows(program: Callable, question: Question, means: np.ndarray, *, work: i
     """program(question, means), whose results have rows on their last axis, chunk by chunk."""
     count = question.num_rows
     size = rows_for(count, max(1, ROUND_NUMBERS // max(work // count, 1)))
-    chunks = [np.arange(first, first + size) for first in range(0, count, size)]
-    work = work // count * size
-
-    def of_chunk(rows: np.ndarray) -> Any:
-        rows = np.minimum(rows, count - 1)
-        return program(question.take(rows), means[..., rows], work=work, **options)
-
-    parts = on_all_cores(of_chunk, chunks)
+    chunks = [np.minimum(np.arange(first, first + size), count - 1) for first in range(0, count, size)]
+    options["work"] = work // count * size
+    parts = on_all_cores(lambda rows: program(question.take(rows), means[..., rows], **options), chunks)
     return jax.tree.map(lambda *z: np.concatenate(z, axis=-1)[..., :count], *parts)

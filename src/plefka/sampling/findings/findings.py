@@ -14,7 +14,7 @@ import numpy as np
 
 from plefka.exact.cost import FINDINGS_SECONDS
 from plefka.exact.log_factors import TooManyParents, factors_of
-from plefka.exact.state_sum import slopes_of
+from plefka.exact.question_elimination import slopes_of
 from plefka.methods.method import does_not_apply
 from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, OUT_OF_STEPS, About, JointDraws, Posterior
 from plefka.methods.registry import parse_method
