@@ -5,7 +5,8 @@ import optax
 import pytest
 
 import plefka as pf
-from plefka.learning.honest_score import HonestScore, RowsScore, Verdict, _mean
+from plefka.learning.annealed import RowsScore
+from plefka.learning.honest_score import HonestScore, Verdict, _mean
 from plefka.learning.likelihood import exact
 from plefka.learning.patterns import as_patterns
 

@@ -4,7 +4,7 @@ Few runs that find a region of high probability carry the estimate, and it is to
 then too high. More temperatures find more, and their number follows from how many runs carry the estimate.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -132,17 +132,21 @@ def exact_seconds(machine: "BoltzmannMachine") -> float:
 # ---- scores ----------------------------------------------------------------------------------------------------------
 
 
-class AnnealedScore(NamedTuple):
-    """ln P per row, and its error."""
+class RowsScore(NamedTuple):
+    """ln P per row and its standard error; of a stack one for each network."""
 
-    value: float
-    error: float
+    value: Any
+    error: Any
 
 
-def annealed_score(machine: "BoltzmannMachine", data: Patterns, seed: int) -> AnnealedScore:
+def annealed_score(machine: "BoltzmannMachine", data: Patterns, seed: int) -> RowsScore:
     """ln P per row of data, or of some of its rows, each as often as it is there."""
     some = data.thinned(MOST_SCORED_ROWS if leaves_independent(machine, data) else MOST_SAMPLED)
-    return annealed_score_of_rows(machine, some.rows(), some.counts, seed, frequencies(data))
+    start, share = AnnealingStart(frequencies(data)), some.counts / some.total
+    free = log_partitions(machine, np.full((1, machine.size), np.nan), (seed, 0), RUNS, TEMPERATURES, start=start)
+    clamped = log_partitions(machine, some.rows(), (seed, 1), RUNS // 4, TEMPERATURES // 2)
+    error = np.hypot(free.error[0], np.linalg.norm(clamped.error * share))
+    return RowsScore(float(clamped.value @ share - free.value[0]), float(error))
 
 
 def annealed_work(machine: "BoltzmannMachine", data: Patterns) -> int:
@@ -153,20 +157,6 @@ def annealed_work(machine: "BoltzmannMachine", data: Patterns) -> int:
         columns += min(rows, MOST_SAMPLED) * RUNS / 8
     seconds = _laid_out(machine.converted(), None).seconds * columns * TEMPERATURES
     return int(seconds * WORK_PER_SECOND + rows * machine.num_edges)
-
-
-def annealed_score_of_rows(
-    machine: "BoltzmannMachine", rows: np.ndarray, counts: np.ndarray, seed: int,
-    on: np.ndarray | None = None,
-) -> AnnealedScore:  # fmt: skip
-    """ln P per row of rows (rows, units) of 0, 1 and nan; `on` as in `AnnealingStart`."""
-    nothing = np.full((1, machine.size), np.nan)
-    free = log_partitions(machine, nothing, (seed, 0), RUNS, TEMPERATURES, start=AnnealingStart(on))
-    clamped = log_partitions(machine, rows, (seed, 1), RUNS // 4, TEMPERATURES // 2)
-    own = np.sqrt((clamped.error * counts) @ (clamped.error * counts)) / counts.sum()
-    return AnnealedScore(
-        float(clamped.value @ counts / counts.sum() - free.value[0]), float(np.hypot(free.error[0], own))
-    )
 
 
 def frequencies(data: Patterns) -> np.ndarray:

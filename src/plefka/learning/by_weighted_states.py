@@ -14,11 +14,10 @@ from plefka.inference.library import METHODS
 from plefka.learning import by_free_energy
 from plefka.learning.by_free_energy import SINGLE_NUMBERS, FreeEnergySteps
 from plefka.learning.gradient_step import Batch, Outcome, StepSettings, TrainingState
-from plefka.learning.parameters import Parametrisation
+from plefka.learning.parameters import Parametrisation, with_step_size
 from plefka.learning.patterns import Data, Piece, complete
 from plefka.learning.recogniser import Recogniser, recognising_step
-from plefka.learning.slowing_steps import adam_of_any_size, with_step_size
-from plefka.learning.step_trial import with_best_step_size
+from plefka.learning.step_trial import adam_of_any_size, with_best_step_size
 from plefka.learning.steps import BatchNumber, max_steps
 from plefka.learning.weighted_states import WHOLE
 from plefka.mean_field.schemes import MeanField

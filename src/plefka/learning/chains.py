@@ -7,6 +7,7 @@ both, units of the last colour are averaged over in closed form. What is learned
 steps have led to. ln P per row is estimated now and then, with ln Z by annealed importance sampling.
 """
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -15,16 +16,11 @@ import scipy.sparse as sp
 
 from plefka.errors import InvalidInput
 from plefka.exact.cost import WORK_PER_SECOND
-from plefka.learning.annealed import (
-    MOST_SCORED_ROWS,
-    annealed_score,
-    annealed_score_of_rows,
-    annealed_work,
-    frequencies,
-)
-from plefka.learning.gradients import Gradient, Gradients, Rows
+from plefka.learning.annealed import MOST_SCORED_ROWS, annealed_score, annealed_work, frequencies
+from plefka.learning.gradient_step import Outcome, TrainingState
+from plefka.learning.machine_steps import Gradient, MachineSteps, Rows, in_own_values
 from plefka.learning.pair_moments import outer
-from plefka.learning.patterns import Patterns
+from plefka.learning.patterns import Patterns, Piece
 from plefka.learning.steps import BatchNumber
 from plefka.networks.activations import numpy_sigmoid
 from plefka.networks.evidence import Evidence
@@ -45,7 +41,7 @@ AVERAGED = 9  # what steps t have led to weighs as t^9
 FREE, CLAMPED = range(2)  # tell the random numbers of one step apart
 
 
-class ByChains(Gradients):
+class ByChains(MachineSteps):
     """Gradients from chains; their states are what later steps need."""
 
     def __init__(self, run: "LearningRun"):
@@ -97,8 +93,12 @@ class ByChains(Gradients):
         slope, second = jax.tree.map(lambda a, b: a - n * b, (first, second), free)
         return Gradient(0.0, n, n, slope, second, first)
 
-    def here(self, learned: Any) -> Any:
-        return self.memory[4]
+    def take(
+        self, state: TrainingState, piece: Piece, when: BatchNumber, *, stop: bool
+    ) -> tuple[TrainingState, Outcome]:
+        """The step is one of the parameters that steps have led to, which are others than those learned so far."""
+        after, outcome = super().take(state._replace(free=self.memory[4]), piece, when, stop=stop)
+        return after._replace(free=self.learned(state.free, after.free)), outcome
 
     def learned(self, before: Any, after: Any) -> Any:
         """An average of where steps have led to, of about the last tenth (Shamir and Zhang, 2013): it is far ahead of
@@ -108,13 +108,13 @@ class ByChains(Gradients):
         share = (AVERAGED + 1) / (steps + AVERAGED)
         return jax.tree.map(lambda old, new: old + share * (new - old), before, after)
 
-    def direction(self, number: int, machine: "BoltzmannMachine", slope: tuple[Any, np.ndarray], of: Gradient) -> Any:
+    def slope(self, number: int, machine: "BoltzmannMachine", of: Gradient) -> Any:
         """The step of the machine's own parameters to which the slope by those of the centred machine leads.
 
         With E = -sum W_ij (S_i - m_i) (S_j - m_j) - ..., d ln P / dW_ij is less m_i d ln P / db_j and its like, and a
         rise of W_ij lowers b_i by m_j. Nothing of this concerns parameters that do not move.
         """
-        (weights, bias), (off, on) = slope, machine.values
+        (weights, bias), (off, on) = in_own_values(machine, of), machine.values
         moves, may = self.run.settings.rules.moves
         self.memory[3][number] += CENTRED * (of.clamped / of.counted - self.memory[3][number])
         m, b = off + (on - off) * self.memory[3][number], np.where(may, bias, 0.0)
@@ -174,14 +174,24 @@ class ByChains(Gradients):
 
     # ---- ln P --------------------------------------------------------------------------------------------------------
 
-    def estimate(self, number: int, machine: "BoltzmannMachine", epoch: int) -> float:
+    def objective(self, network: Any, during: Any, epoch: int) -> Any:
         """Renewed where all annealing takes no more than a part of what steps have, as predicted."""
-        (known, spent), data = self.memory[2], self.run.data
-        work = annealed_work(machine, data) if isinstance(data, Patterns) else self.epoch_work
-        if epoch == 1 or spent[number] + work <= ANNEALED_SHARE * epoch * self.epoch_work:
-            spent[number] += work
-            known[number] = self._estimate(machine)
-        return float(known[number])
+        (known, spent), data = self.memory[2], self._scored
+        for number, machine in enumerate(self.each(network)):
+            work = annealed_work(machine, data) if isinstance(self.run.data, Patterns) else self.epoch_work
+            if epoch == 0 or spent[number] + work <= ANNEALED_SHARE * (epoch + 1) * self.epoch_work:
+                spent[number] += work
+                known[number] = annealed_score(machine, data, self.seed).value
+        return np.reshape(known.copy(), self.stack)
+
+    @cached_property
+    def _scored(self) -> Patterns:
+        """All rows, or some of those in files."""
+        data = self.run.data
+        if isinstance(data, Patterns):
+            return data
+        _, values, counts = next(data.pieces(min(MOST_SCORED_ROWS, len(data)), self.seed, 0, 0, 1))
+        return Patterns(values, counts, data.units, data.size, np.arange(len(counts)))
 
     @property
     def epoch_work(self) -> float:
@@ -190,13 +200,6 @@ class ByChains(Gradients):
         column, batches = FreeStates(one.converted(), self.coloured).seconds, -(-len(run.data) // run.batch_size)
         seconds = batches * (STEP_SECONDS + run.method.chains * run.method.sweeps * column) + len(run.data) * column
         return seconds * WORK_PER_SECOND * (run.network.stack or 1)
-
-    def _estimate(self, machine: "BoltzmannMachine") -> float:
-        data = self.run.data
-        if isinstance(data, Patterns):
-            return annealed_score(machine, data, self.seed).value
-        piece = next(data.pieces(min(MOST_SCORED_ROWS, len(data)), self.seed, 0, 0, 1))
-        return annealed_score_of_rows(machine, data.evidence(piece.values), piece.counts, self.seed).value
 
 
 def pattern(run: "LearningRun") -> sp.csr_array:

@@ -127,7 +127,11 @@ class DensityTrials:
         self.columns = CompleteRows.of(self.data.values, self.data.counts)
         base, penalties = yield from self._path()
         strong, weak = (penalties._replace(hidden=worth / self.data.total) for worth in (HIDDEN_L2, WEAK_L2))
-        given, kinds, scores = (TRIAL * self.budget, "pseudolikelihood, briefly"), [(each, strong) for each in SIZES], []
+        given, kinds, scores = (
+            (TRIAL * self.budget, "pseudolikelihood, briefly"),
+            [(each, strong) for each in SIZES],
+            [],
+        )
         for kind in kinds:
             scores.append((yield from self._climb(base, *kind, *given)))
         kinds.append((SIZES[int(np.argmax(scores))], weak))

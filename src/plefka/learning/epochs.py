@@ -10,10 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.errors import InvalidInput, ProcessLost
+from plefka.learning.annealed import RowsScore
 from plefka.learning.checkpoint import Checkpoint, fingerprint
 from plefka.learning.fitted import HISTORY_COLUMNS, Fitted, Stopped
 from plefka.learning.gradient_step import TrainingState
-from plefka.learning.honest_score import HonestScore, RowsScore, Verdict
+from plefka.learning.honest_score import HonestScore, Verdict
 from plefka.learning.patterns import Patterns
 from plefka.learning.steps import BatchNumber, Steps
 from plefka.progress import interruptible, progress, uninterrupted

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from plefka.learning import likelihood
-from plefka.learning.annealed import annealed_score, annealed_work, independent
+from plefka.learning.annealed import RowsScore, annealed_score, annealed_work, independent
 from plefka.learning.fitted import counted
 from plefka.learning.patterns import MISSING, Patterns
 from plefka.learning.scoring import score_patterns
@@ -38,13 +38,6 @@ WORSE = (
     "as in optimizer=optax.adam(0.01), fewer epochs, or another method, such as {better}"
 )
 BETTER = {True: "SJJ, reweighted or em", False: "persistent or pseudolikelihood"}  # of belief networks, and machines
-
-
-class RowsScore(NamedTuple):
-    """ln P per row and its standard error; of a stack one for each network."""
-
-    value: Any
-    error: Any
 
 
 class Verdict(NamedTuple):
@@ -126,11 +119,11 @@ def work(network: Any, rows: Patterns) -> int:
     return len(rows) * network.num_edges * (SEARCHES + 2 * DRAWS)
 
 
-def _mean(network: Any, rows: Patterns, seed: int) -> tuple[float, float]:
-    """ln P per row, and its error."""
+def _mean(network: Any, rows: Patterns, seed: int) -> RowsScore:
+    """Of one network."""
     if not isinstance(network, BeliefNetwork):
         return annealed_score(network, rows, seed)
     one_each = replace(rows, which=np.arange(len(rows)))
     found = score_patterns(network, one_each, None, seed, DRAWS, most=likelihood.LIKELIHOOD_WORK)
     share = rows.counts / rows.total
-    return float(share @ found.log_likelihood), float(np.linalg.norm(share * found.standard_error))
+    return RowsScore(float(share @ found.log_likelihood), float(np.linalg.norm(share * found.standard_error)))

@@ -26,7 +26,6 @@ from plefka.inference.machine_response import (
     question_matrix,
     response,
 )
-from plefka.messages.message_methods import Bethe
 from plefka.methods.method import Method, does_not_apply
 from plefka.methods.posterior import CONVERGED, OUT_OF_STEPS
 from plefka.networks.evidence import Evidence
@@ -61,13 +60,6 @@ class Moments(NamedTuple):
     def joined(self, other: "Moments") -> "Moments":
         """The sums over the rows of both."""
         return jax.tree.map(np.add, self, other)
-
-
-def check(method: Method) -> None:
-    """Refuse a method that does not say how units vary together."""
-    if not isinstance(method, Exact | Bethe) and method.name not in LINEAR_RESPONSE:
-        why = "it does not say how the units of a Boltzmann machine vary together"
-        raise does_not_apply(method, why, "exact, G1, G2, bethe, persistent or pseudolikelihood")
 
 
 def moments(machine: "BoltzmannMachine", rows: np.ndarray, weights: np.ndarray, method: Method) -> Moments:

@@ -197,9 +197,7 @@ def swept_adam(step_size: float) -> Any:
     any_size = _adam_of_any_size()
 
     def init(parameters: Any) -> Any:
-        state = any_size.init(parameters)
-        sizes = {"learning_rate": np.full_like(state.hyperparams["learning_rate"], step_size)}
-        return state._replace(hyperparams=sizes)
+        return with_step_size(any_size.init(parameters), step_size)
 
     return optax_or_error().GradientTransformation(init, any_size.update)
 
@@ -207,6 +205,12 @@ def swept_adam(step_size: float) -> Any:
 @lru_cache
 def _adam_of_any_size() -> Any:
     return optax_or_error().inject_hyperparams(optax_or_error().adam)(learning_rate=STEP_SIZE)
+
+
+def with_step_size(state: Any, size: Any) -> Any:
+    """The state of the optimiser with another size, of a stack one for each network."""
+    sizes = np.broadcast_to(size, np.shape(state.hyperparams["learning_rate"])).astype(float)
+    return state._replace(hyperparams=state.hyperparams | {"learning_rate": sizes})
 
 
 @lru_cache
@@ -224,7 +228,7 @@ class SlowingDescent(NamedTuple):
     take longer to call than steps of chains do.
     """
 
-    step_size: float
+    step_size: float = DESCENT
 
     def init(self, parameters: Any) -> Any:
         """How many steps were taken."""
@@ -234,8 +238,3 @@ class SlowingDescent(NamedTuple):
         """The change of the parameters, and the number of steps after it."""
         size = self.step_size / (1 + count / DESCENT_HALVED_AFTER)
         return jax.tree.map(lambda g: -size * g, gradient), count + 1
-
-
-def slowing_descent(step_size: float = DESCENT) -> SlowingDescent:
-    """Plain gradient steps that become shorter."""
-    return SlowingDescent(step_size)

@@ -13,7 +13,7 @@ import numpy as np
 
 from plefka.learning.gradient_step import Batch, Outcome, StepSettings, TrainingState, question_of, single
 from plefka.learning.patterns import Data, Patterns
-from plefka.learning.slowing_steps import adam_of_any_size
+from plefka.learning.step_trial import adam_of_any_size
 from plefka.learning.weighted_states import log_mean_weight
 from plefka.networks.activations import log_sigmoid, sigmoid
 from plefka.runtime.precision import precision, to_numpy
