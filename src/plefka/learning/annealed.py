@@ -160,15 +160,13 @@ def annealed_work(machine: "BoltzmannMachine", data: Patterns) -> int:
 
 
 def frequencies(data: Patterns) -> np.ndarray:
-    """How often units are on, never 0 or 1; nan for those that no row observes."""
+    """How often units are on; nan for those that no row observes."""
     found = np.full(data.size, np.nan)
-    seen = data.values >= 0
-    found[data.units] = (data.counts @ (data.values == 1) + 0.5) / (data.counts @ seen + 1)
+    found[data.units] = data.frequencies()
     return found
 
 
-def independent(data: Patterns) -> float:
-    """ln P per row if columns were independent of each other, each with the frequency that a machine starts with."""
-    on, off = (data.counts @ (data.values == state) for state in (1, 0))
-    seen = on + off + 1
-    return float(np.sum(on * np.log((on + 0.5) / seen) + off * np.log((off + 0.5) / seen)) / data.total)
+def independent(data: Patterns, on: np.ndarray | None = None) -> float:
+    """ln P per row if columns were independent of each other, and on so often, or as often as in these rows."""
+    on = data.frequencies() if on is None else on
+    return float(data.counts @ ((data.values == 1) @ np.log(on) + (data.values == 0) @ np.log1p(-on)) / data.total)

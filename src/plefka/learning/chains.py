@@ -22,12 +22,6 @@ from plefka.learning.machine_steps import Gradient, MachineSteps, Rows, in_own_v
 from plefka.learning.pair_moments import outer
 from plefka.learning.patterns import Patterns, Piece
 from plefka.learning.steps import BatchNumber
-from plefka.networks.activations import numpy_sigmoid
-from plefka.networks.evidence import Evidence
-from plefka.reduction.machine_reduction import answer_without_free_units
-from plefka.reduction.question import Part
-from plefka.reduction.reduce import reduce
-from plefka.sampling.coupling_chains import PairSampler, PairTarget
 from plefka.sampling.free_states import FreeStates, Single, colours_of, is_independent
 
 if TYPE_CHECKING:
@@ -51,9 +45,6 @@ class ByChains(MachineSteps):
             raise InvalidInput("persistent chains are random; pass a seed, as in fit(..., seed=0).")
         coupled, latent = pattern(run), run.data.latent
         self.seed, self.coloured = seed, colours_of(coupled, latent)
-        self.colours = np.zeros(run.network.size, int)  # the number of each unit's
-        for number, units in enumerate(self.coloured):
-            self.colours[units] = number
         self.is_closed = is_independent(coupled, latent) and not run.data.has_gaps().any()
         stack, size = run.network.stack or 1, run.network.size
         rng, on = np.random.default_rng([seed, FREE]), self._frequencies()
@@ -129,48 +120,22 @@ class ByChains(MachineSteps):
         if self.is_complete:
             found = self.clamped(machine, rows)
             return (found.first, found.second), found.counted
-        numbers, evidence, c = rows
-        if self.is_closed:
-            u = chains.averaged(np.nan_to_num(evidence.T))
-        else:
-            reduction = reduce(machine, Evidence(evidence, batched=True))
-            (part,) = reduction.parts
-            found = answer_without_free_units(part.question)
-            U = self._row_chains(number, part, numbers, when) if found is None else found.means
-            u = reduction.restored(part, U, None)[0]
+        _, evidence, c = rows
+        is_closed = self.is_closed
+        u = chains.averaged(np.nan_to_num(evidence.T)) if is_closed else self._row_chains(number, chains, rows, when)
         return (u @ c, outer(machine.storage, u * c.astype(u.dtype), u)), float(c.sum())
 
-    def _row_chains(self, number: int, part: Part, numbers: np.ndarray, when: BatchNumber) -> np.ndarray:
-        """(units of the question, rows) after sweeps of a chain for each row, from where the last epoch left it."""
-        kept, latent = self.memory[1][number], self.run.data.latent
-        rng = np.random.default_rng([self.seed, number, *when, CLAMPED])
-        place = np.full(self.run.network.size, -1)
-        place[part.units[part.units >= 0]] = np.flatnonzero(part.units >= 0)
-        S = rng.integers(0, 2, part.question.free.shape).astype(float)
-        there = place[latent] >= 0
+    def _row_chains(self, number: int, chains: FreeStates, rows: Rows, when: BatchNumber) -> np.ndarray:
+        """(units, rows) after sweeps of a chain for each row, from where the last epoch left it."""
+        (numbers, evidence, _), kept, latent = rows, self.memory[1][number], self.run.data.latent
+        rng, free = np.random.default_rng([self.seed, number, *when, CLAMPED]), np.isnan(evidence.T)
+        S = np.where(free, rng.integers(0, 2, free.shape), evidence.T)
         if len(kept):
-            S[place[latent[there]]] = kept[numbers][:, there].T
-        U, S = self._swept(part, S[:, :, None], (number, *when, CLAMPED))
+            S[latent] = kept[numbers].T
+        S = chains.swept(S, self.run.method.sweeps, rng, free)
         if len(kept):
-            some = kept[numbers]
-            some[:, there] = S[place[latent[there]], :, 0].T
-            kept[numbers] = some
-        return U[:, :, 0]
-
-    def _swept(self, part: Part, S: np.ndarray, key: tuple) -> tuple[np.ndarray, np.ndarray]:
-        """States (units of the question, rows, columns) after sweeps; before them, with chances for the last colour."""
-        target = PairTarget(part.question)
-        if not target.size:  # no unit is coupled to another
-            return S, S
-        colour = self.colours[part.units[target.units]]
-        sampler = PairSampler(part.question, [np.flatnonzero(colour == k) for k in np.unique(colour)])
-        start = np.where(target.free[:, :, None], S[target.units], target.values[:, :, None])
-        seed = np.random.SeedSequence([self.seed, *key]).generate_state(2)
-        states, _ = sampler.swept(start, self.run.method.sweeps, seed)
-        means, last = states.copy(), sampler.colours[-1]
-        chances = numpy_sigmoid(target.h[last] + target.fields(states, last))
-        means[last] = np.where(target.free[last][:, :, None], chances, states[last])
-        return target.widened(means, axis=0), target.widened(states, axis=0)
+            kept[numbers] = S[latent].T
+        return chains.averaged(S, free)
 
     # ---- ln P --------------------------------------------------------------------------------------------------------
 

@@ -52,6 +52,8 @@ class ByMoments(MachineSteps):
 class ByNeighbours(MachineSteps):
     """The pseudo-likelihood: sum_i ln P(v_i | other columns), which needs no ln Z; hidden units are summed out."""
 
+    estimates = False
+
     def __init__(self, run: "LearningRun"):
         super().__init__(run)
         if run.data.has_gaps().any() or coupled_within(run.network, run.data.latent):
@@ -59,10 +61,6 @@ class ByNeighbours(MachineSteps):
                 "pseudolikelihood needs rows in which nothing is missing, and hidden units that are not coupled to "
                 "each other. Use persistent, bethe or G2 instead."
             )
-
-    @property
-    def estimates(self) -> bool:
-        return False
 
     def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: BatchNumber) -> Gradient:
         _, evidence, c = rows

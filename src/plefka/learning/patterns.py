@@ -98,6 +98,10 @@ class Patterns(Data):
     def has_gaps(self) -> np.ndarray:
         return (self.values == MISSING).any(axis=0)
 
+    def frequencies(self) -> np.ndarray:
+        """How often each column is on, never 0 or 1."""
+        return (self.counts @ (self.values == 1) + 0.5) / (self.counts @ (self.values != MISSING) + 1)
+
     def rows(self, index: Any = slice(None)) -> np.ndarray:
         """Some patterns as evidence."""
         return self.evidence(self.values[index])

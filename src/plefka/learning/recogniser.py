@@ -54,9 +54,7 @@ class Recogniser:
     """The recognition network of a run, of a stack one for each network: `memory` is what steps change."""
 
     def __init__(self, data: Data, drawn: np.ndarray, units: int, seed: int, stack: tuple[int, ...]):
-        frequencies = np.full(len(data.units), 0.5)
-        if isinstance(data, Patterns):
-            frequencies = (data.counts @ (data.values == 1) + 0.5) / (data.counts @ (data.values >= 0) + 1)
+        frequencies = data.frequencies() if isinstance(data, Patterns) else np.full(len(data.units), 0.5)
         self.inputs = Inputs(data.units, np.flatnonzero(data.has_gaps()), frequencies)
         count, rng = len(data.units) + len(self.inputs.with_gaps), np.random.default_rng([seed, len(drawn)])
         weights = RecogniserWeights(

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, DensityMixin, TransformerMixin, _fit_context
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted
 
 from plefka.learning.fitted import Fitted
@@ -64,6 +65,9 @@ class BinaryDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMi
 
     # ---- hidden units ------------------------------------------------------------------------------------------------
 
+    def _check_hidden(self) -> None:
+        """An AttributeError where there are none to transform rows to."""
+
     def transform(self, X: Any) -> np.ndarray:
         """The posterior means of the hidden units: (rows, hidden units)."""
         check_is_fitted(self)
@@ -115,6 +119,17 @@ class BinaryDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMi
         """Values of the columns in a container like X, or as `set_output` says; `labels`: numbers that name columns."""
         is_numbered = not hasattr(self, "feature_names_in_") and labels is not None and len(labels) == values.shape[1]
         return as_given(values, X, self, lambda: labels if is_numbered else _check_feature_names_in(self))
+
+
+def has_hidden(model: BinaryDensity) -> bool:
+    """Whether rows can be transformed, as `available_if` asks."""
+    model._check_hidden()
+    return True
+
+
+# Outside of the class, as scikit-learn wraps a transform inside it in a function that is always there.
+for _name in ("transform", "fit_transform"):
+    setattr(BinaryDensity, _name, available_if(has_hidden)(getattr(BinaryDensity, _name)))
 
 
 class LearnedDensity(BinaryDensity, Learner):
