@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.learning.gradient_step import Batch, Outcome, StepSettings, TrainingState, question_of, single
+from plefka.learning.parameters import adam_of_any_size
 from plefka.learning.patterns import Data, Patterns
-from plefka.learning.step_trial import adam_of_any_size
 from plefka.learning.weighted_states import log_mean_weight
 from plefka.networks.activations import log_sigmoid, sigmoid
 from plefka.runtime.precision import precision, to_numpy
