@@ -199,7 +199,7 @@ class Loop:
 
     def _verdict(self, network: Any, history: dict) -> Verdict:
         """What ln P of the rows says of the objective, where it costs little beside learning."""
-        data, nothing = self.run.data, Verdict({}, np.zeros(self.stack, bool), {}, {})
+        data, nothing = self.run.data, Verdict((), np.zeros(self.stack, bool))
         if not isinstance(data, Patterns) or not len(history["epoch"]):
             return nothing
         score = HonestScore(self.steps, data)

@@ -41,22 +41,10 @@ BETTER = {True: "SJJ, reweighted or em", False: "persistent or pseudolikelihood"
 
 
 class Verdict(NamedTuple):
-    """Of a run: which sentences hold of which networks, which have diverged, and what the sentences speak of."""
+    """Of a run: sentences with the numbers of the first network that each is about, and which have diverged."""
 
-    holds: dict[str, Any]
+    sentences: tuple[str, ...]
     diverged: Any
-    about: dict[str, str]
-    numbers: dict[str, Any]
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """With the numbers of the first network that each is about."""
-        return tuple(self._sentence(text, np.ravel(mask)) for text, mask in self.holds.items() if np.any(mask))
-
-    def _sentence(self, text: str, mask: np.ndarray) -> str:
-        numbers = {name: np.ravel(values)[np.argmax(mask)] for name, values in self.numbers.items()}
-        kind = f"(by sampling, +- {numbers['error']:.2g})" if numbers["error"] else "(exact)"
-        return counted(text.format(**numbers, **self.about, kind=kind), mask)
 
 
 class HonestScore:
@@ -96,7 +84,8 @@ class HonestScore:
             "better": BETTER[isinstance(network, BeliefNetwork)],
         }
         numbers = {"objective": objective, "score": ended.value, "error": ended.error, "begun": begun.value}
-        return Verdict({LEFT_BEHIND: above, WORSE: worse}, diverged, about, numbers)
+        holds = {LEFT_BEHIND: above, WORSE: worse}
+        return Verdict(tuple(sentence(*each, numbers, about) for each in holds.items() if np.any(each[1])), diverged)
 
     def of(self, network: Any) -> RowsScore:
         """Of the network, or of every one of a stack."""
@@ -108,6 +97,13 @@ class HonestScore:
     def _work(self, rows: Patterns) -> int:
         network = self.steps.run.network
         return work(network, rows) * (network.stack or 1)
+
+
+def sentence(text: str, mask: Any, numbers: dict[str, Any], about: dict[str, str]) -> str:
+    """What is said of some networks, with the numbers of the first of them."""
+    first = {name: np.ravel(values)[np.argmax(mask)] for name, values in numbers.items()}
+    kind = f"(by sampling, +- {first['error']:.2g})" if first["error"] else "(exact)"
+    return counted(text.format(**first, **about, kind=kind), np.ravel(mask))
 
 
 def work(network: Any, rows: Patterns) -> int:
