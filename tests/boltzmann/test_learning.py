@@ -15,8 +15,8 @@ from plefka.inference.library import parse_method
 from plefka.learning import of_machines
 from plefka.learning.annealed import AnnealingStart, RowsScore, log_partitions
 from plefka.learning.chains import ByChains
-from plefka.learning.gradients import ByMoments, ByNeighbours
 from plefka.learning.machine_steps import Gradient, in_own_values
+from plefka.learning.of_machines import ByMoments, ByNeighbours
 from plefka.learning.pair_moments import HESSIANS, both_on, moments, response
 from plefka.learning.parameters import SlowingDescent
 from plefka.learning.patterns import as_patterns

@@ -127,15 +127,12 @@ class DensityTrials:
         self.columns = CompleteRows.of(self.data.values, self.data.counts)
         base, penalties = yield from self._path()
         strong, weak = (penalties._replace(hidden=worth / self.data.total) for worth in (HIDDEN_L2, WEAK_L2))
-        given, kinds, scores = (
-            (TRIAL * self.budget, "pseudolikelihood, briefly"),
-            [(each, strong) for each in SIZES],
-            [],
-        )
+        briefly, scores = (TRIAL * self.budget, "pseudolikelihood, briefly"), []
+        kinds = [(hidden, strong) for hidden in SIZES]
         for kind in kinds:
-            scores.append((yield from self._climb(base, *kind, *given)))
+            scores.append((yield from self._climb(base, *kind, *briefly)))
         kinds.append((SIZES[int(np.argmax(scores))], weak))
-        scores.append((yield from self._climb(base, *kinds[-1], *given)))
+        scores.append((yield from self._climb(base, *kinds[-1], *briefly)))
         for family in FAMILIES if self.budget >= FAMILIES_FROM else ():
             self._family(family, TRIAL / 2 * self.budget)
             yield

@@ -95,8 +95,14 @@ class HonestScore:
         return RowsScore(*(np.reshape(part, self.steps.stack) for part in shared.T))
 
     def _work(self, rows: Patterns) -> int:
+        """The multiply-adds of a score, about."""
         network = self.steps.run.network
-        return work(network, rows) * (network.stack or 1)
+        work = len(rows) * network.num_edges * (SEARCHES + 2 * DRAWS)
+        if not isinstance(network, BeliefNetwork):
+            work = annealed_work(network, rows)
+        elif likelihood.affordable(network, rows):
+            work = 2 ** len(rows.latent) * (network.num_edges + len(rows) * len(rows.units))
+        return work * (network.stack or 1)
 
 
 def sentence(text: str, mask: Any, numbers: dict[str, Any], about: dict[str, str]) -> str:
@@ -104,15 +110,6 @@ def sentence(text: str, mask: Any, numbers: dict[str, Any], about: dict[str, str
     first = {name: np.ravel(values)[np.argmax(mask)] for name, values in numbers.items()}
     kind = f"(by sampling, +- {first['error']:.2g})" if first["error"] else "(exact)"
     return counted(text.format(**first, **about, kind=kind), np.ravel(mask))
-
-
-def work(network: Any, rows: Patterns) -> int:
-    """The multiply-adds of a score, about."""
-    if not isinstance(network, BeliefNetwork):
-        return annealed_work(network, rows)
-    if likelihood.affordable(network, rows):
-        return 2 ** len(rows.latent) * (network.num_edges + len(rows) * len(rows.units))
-    return len(rows) * network.num_edges * (SEARCHES + 2 * DRAWS)
 
 
 def _mean(network: Any, rows: Patterns, seed: int) -> RowsScore:

@@ -1,6 +1,6 @@
 """A step of learning a Boltzmann machine: d ln P(row) / dW_ij = <S_i S_j>_clamped - <S_i S_j>_free, and so for biases.
 
-A step asks for both averages and moves the parameters. Where they come from stands in gradients.py and chains.py. All
+A step asks for both averages and moves the parameters. Where they come from stands in of_machines.py and chains.py. All
 numbers are sums over the rows of a batch, and of units that are 0 and 1 at temperature 1. Rows in which nothing is
 hidden are what they are: their averages are computed once where all rows are one batch.
 """

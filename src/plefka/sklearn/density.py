@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_array, check
 from plefka.learning.fitted import Fitted
 from plefka.runtime import extras
 from plefka.sklearn.binary_rows import LARGEST_SEED, BinaryEstimator
-from plefka.sklearn.containers import as_given, curve_of, series_of
+from plefka.sklearn.containers import as_given, curve_of
 from plefka.sklearn.learner import Learner, LearningData
 
 
@@ -46,7 +46,8 @@ class BinaryDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMi
     def score_samples(self, X: Any) -> Any:
         """ln P of every row, of what is not missing in it: exact if `score_is_bound_`, else an estimate by sampling."""
         check_is_fitted(self)
-        return series_of(self._log_likelihood(self._rows(X, reset=False)), X, "log_likelihood")
+        values = self._log_likelihood(self._rows(X, reset=False))
+        return extras.pandas().Series(values, X.index, name="log_likelihood") if hasattr(X, "iloc") else values
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # pyright: ignore
         """The mean of `score_samples`, weighted if rows have weights."""

@@ -1,5 +1,6 @@
 """DensityModel: the families of networks are tried on rows that are held out, and the best one learns."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -10,12 +11,13 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 
+from plefka.errors import MissingExtra
 from plefka.learning.density_search import search
 from plefka.learning.fitted import Fitted
 from plefka.networks.belief import BeliefNetwork
+from plefka.runtime.extras import pandas
 from plefka.sklearn.belief_estimators import BeliefNetworkModel
 from plefka.sklearn.binary_rows import BinaryEstimator
-from plefka.sklearn.containers import table_of
 from plefka.sklearn.density import BinaryDensity, LearnedDensity, has_hidden
 from plefka.sklearn.machine_estimators import BoltzmannMachineModel, RestrictedBoltzmannMachine
 
@@ -58,7 +60,10 @@ class DensityModel(BinaryDensity):
         found = search(*split, budget=self.budget, seed=seed, names=self._names(), verbose=bool(self.verbose))
         self.fitted_, self.network_, self.history_ = found.fitted, found.fitted.network, found.fitted.history
         self.score_, self.score_error_, self.score_kind_ = found.score
-        self.tried_, self.stopped_, self.seconds_ = table_of(found.tried), found.fitted.stopped, found.seconds
+        self.tried_ = found.tried
+        with suppress(MissingExtra):
+            self.tried_ = pandas().DataFrame(found.tried)
+        self.stopped_, self.seconds_ = found.fitted.stopped, found.seconds
         self.estimator_ = self._estimator(found.fitted, seed)
         return self
 
