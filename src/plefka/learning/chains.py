@@ -16,8 +16,9 @@ import scipy.sparse as sp
 
 from plefka.errors import InvalidInput
 from plefka.exact.cost import WORK_PER_SECOND
-from plefka.learning.annealed import MOST_SCORED_ROWS, annealed_score, annealed_work, frequencies
+from plefka.learning.annealed import MOST_SCORED_ROWS, frequencies
 from plefka.learning.gradient_step import Outcome, TrainingState
+from plefka.learning.honest_score import HonestScore
 from plefka.learning.machine_steps import Gradient, MachineSteps, Rows, in_own_values
 from plefka.learning.pair_moments import outer
 from plefka.learning.patterns import Patterns, Piece
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 MOST_STATES = 2**25  # of hidden units of all rows, that are kept from epoch to epoch
 CENTRED = 0.02  # the weight of a step in the running means of units that gradients are centred at
-ANNEALED_SHARE, STEP_SECONDS = 0.2, 0.002  # of the steps' cost; of a step, beside its chains and rows
+STEP_SECONDS = 0.002  # of a step, beside its chains and rows
 AVERAGED = 9  # what steps t have led to weighs as t^9
 FREE, CLAMPED = range(2)  # tell the random numbers of one step apart
 
@@ -52,14 +53,7 @@ class ByChains(MachineSteps):
         keeps = not self.is_closed and stack * len(run.data) * len(latent) <= MOST_STATES
         rows = rng.integers(0, 2, (stack, len(run.data) if keeps else 0, len(latent)), np.int8)
         start = run.settings.rules.free(run.network.parameters)
-        self.memory = (
-            free,
-            rows,
-            np.array([[np.nan], [0.0]]) + np.zeros(stack),
-            np.tile(on, (stack, 1)),
-            start,
-            np.array(0),
-        )
+        self.memory = free, rows, np.full(self.stack, np.nan), np.tile(on, (stack, 1)), start, np.array(0)
 
     def _frequencies(self) -> np.ndarray:
         """How often units are on in the rows that are in memory, and 1/2."""
@@ -140,23 +134,19 @@ class ByChains(MachineSteps):
     # ---- ln P --------------------------------------------------------------------------------------------------------
 
     def objective(self, network: Any, during: Any, epoch: int) -> Any:
-        """Renewed where all annealing takes no more than a part of what steps have, as predicted."""
-        (known, spent), data = self.memory[2], self._scored
-        for number, machine in enumerate(self.each(network)):
-            work = annealed_work(machine, data) if isinstance(self.run.data, Patterns) else self.epoch_work
-            if epoch == 0 or spent[number] + work <= ANNEALED_SHARE * (epoch + 1) * self.epoch_work:
-                spent[number] += work
-                known[number] = annealed_score(machine, data, self.seed).value
-        return np.reshape(known.copy(), self.stack)
+        """ln P per row, renewed where all annealing takes no more than a part of what steps have, as predicted."""
+        if self._score.is_due(epoch + 1):
+            self.memory = *self.memory[:2], self._score.of(network).value, *self.memory[3:]
+        return self.memory[2]
 
     @cached_property
-    def _scored(self) -> Patterns:
-        """All rows, or some of those in files."""
-        data = self.run.data
-        if isinstance(data, Patterns):
-            return data
-        _, values, counts = next(data.pieces(min(MOST_SCORED_ROWS, len(data)), self.seed, 0, 0, 1))
-        return Patterns(values, counts, data.units, data.size, np.arange(len(counts)))
+    def _score(self) -> HonestScore:
+        """Of all rows, or of some of those in files."""
+        data: Any = self.run.data
+        if not isinstance(data, Patterns):
+            _, values, counts = next(data.pieces(min(MOST_SCORED_ROWS, len(data)), self.seed, 0, 0, 1))
+            data = Patterns(values, counts, data.units, data.size, np.arange(len(counts)))
+        return HonestScore(self, data)
 
     @property
     def epoch_work(self) -> float:

@@ -17,7 +17,7 @@ from plefka.learning.parameters import masked, parametrisation
 from plefka.learning.patterns import Data, as_patterns, spread
 from plefka.learning.records import Records
 from plefka.learning.steps import LearningRun
-from plefka.learning.stream import MOST_IN_MEMORY, Stream
+from plefka.learning.stream import Stream, is_streamed
 from plefka.methods.for_learning import Reweighted
 from plefka.methods.method import Method
 from plefka.networks.activations import Activation, Sigmoid, as_activation
@@ -179,7 +179,7 @@ def _data(network: Any, rows: Any, weights: Any, stream: bool | None, id_columns
             raise InvalidInput("stream is for rows in Parquet files; pass their folder or a pattern, or leave it out.")
         return as_patterns(network, rows, weights, every_column=True, id_columns=id_columns)
     files = as_dataset(rows, network, id_columns)
-    if not (len(files) * len(files.columns) > MOST_IN_MEMORY if stream is None else stream):
+    if not is_streamed(files, stream):
         return as_patterns(network, files.table(), weights, every_column=True)
     if weights is not None:
         raise InvalidInput("weights are for rows in memory; repeat rows in the files instead, or pass stream=False.")

@@ -70,7 +70,8 @@ class HonestScore:
     def verdict(self, network: Any, objective: Any) -> "Verdict":
         """What the score says of a run that ended with this network, and this objective."""
         begun, ended, alone = self.of(self.steps.run.network), self.of(network), independent(self.rows)
-        if is_alone := not self.steps.estimates and bool(np.all(begun.value < alone)):  # no estimate of its own
+        is_less = bool(np.all(begun.value < alone - SLIGHT * abs(alone)))
+        if is_alone := is_less and not self.steps.estimates:  # no estimate of its own
             begun = RowsScore(np.full_like(begun.value, alone), begun.error)
         error = 5 * np.hypot(begun.error, ended.error)
         slack = error + SLIGHT * np.abs(begun.value)

@@ -18,9 +18,14 @@ from plefka.tables.table import units_of
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
 
-MOST_IN_MEMORY = 2**26  # values of Parquet files, beyond which `fit` streams these unless told otherwise
+MOST_IN_MEMORY = 2**26  # values of Parquet files, beyond which these are streamed unless told otherwise
 WINDOW = 2**24  # values that are in memory at once
 GROUPS = 1  # beside the seed and the epoch: draws the order of groups, as nothing does for the rows of windows
+
+
+def is_streamed(files: Dataset, wanted: bool | None) -> bool:
+    """As it is wanted, or else where there is much."""
+    return len(files) * len(files.columns) > MOST_IN_MEMORY if wanted is None else wanted
 
 
 @dataclass(frozen=True)
