@@ -45,15 +45,15 @@ def read(path: Path) -> list[np.ndarray]:
 def of_set(name: str, aim: float, train: np.ndarray, valid: np.ndarray, test: np.ndarray) -> Iterator[Row]:
     """The search, its error, and its peers."""
     begin = time.process_time()
-    found = search(train, valid, budget=SECONDS, verbose=False)
+    found = search(train, held_out=valid, budget=SECONDS, verbose=False)
     seconds = time.process_time() - begin
-    values, errors = zip(*(log_likelihood(found.fitted.network, train, test, seed) for seed in REPEATS), strict=True)
+    values, errors = zip(*(log_likelihood(found.network, train, test, seed) for seed in REPEATS), strict=True)
     value, apart = float(np.mean(values)), max(max(errors), float(np.ptp(values)))
     tried = [
         f"{each['family']} ({each['settings']}): {each['held_log_likelihood']:.4f} +- {each['standard_error']:.4f}"
         for each in found.tried
     ]
-    about = {"CPU seconds": seconds, "valid": found.score.value, "network": repr(found.fitted.network)}
+    about = {"CPU seconds": seconds, "valid": found.held_log_likelihood, "network": repr(found.network)}
     yield at_least(f"{name}: ln P of a test row", value, "nats", aim, about | {"tried": tried})
     yield at_most(f"{name}: error of ln Z, by {len(REPEATS)} repeats", apart, "nats", 0.05, {"values": values})
     for peer, theirs, details in peers(train, valid, test):

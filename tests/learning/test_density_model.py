@@ -12,7 +12,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import plefka as pf
 from plefka.learning.density_search import Found
-from plefka.learning.held_scores import HeldScore
 from plefka.methods.posterior import Accuracy
 from plefka.sklearn import DensityModel, density_model
 
@@ -21,7 +20,7 @@ PAIRS = np.array([[1, 1, 0, 0], [0, 0, 1, 1]], float)
 ROWS = np.abs(PAIRS[np.arange(60) % 2] - (np.random.default_rng(0).random((60, 4)) < 0.1))
 
 
-def found(kind, rows, held_out, weights, held_out_weights, *, budget, seed, names, verbose):
+def found(kind, rows, weights=None, *, budget, seed, held_out, held_out_weights, names, verbose):
     """A network that learned a little from all rows; what it scores is made up."""
     table: Any = rows if names is None else pd.DataFrame(rows, columns=names)
     if kind == "belief":
@@ -34,7 +33,7 @@ def found(kind, rows, held_out, weights, held_out_weights, *, budget, seed, name
     method = {"belief": "G11", "visible": "exact"}.get(kind, "persistent")
     fitted = pf.fit(start, evidence, method, weights=weights, epochs=1, batch_size=64, seed=seed, verbose=bool(verbose))
     tried = [{"family": kind, "settings": {"budget": budget}, "held_log_likelihood": -2.0, "seconds": 0.1}]
-    return Found(fitted, HeldScore(-2.0, 0.1, Accuracy.EXACT), tried, 0.1)
+    return Found(fitted.network, tried, -2.0, 0.1, Accuracy.EXACT, 0.1, fitted.stopped, fitted.history, fitted)
 
 
 @pytest.fixture(params=["restricted", "hidden", "visible", "belief"])
@@ -90,9 +89,9 @@ def test_before_it_is_fitted_nothing_is_known_of_hidden_units():
 def test_rows_of_weight_0_are_left_out_and_others_held_out(monkeypatch):
     seen: dict[str, Any] = {}
 
-    def spy(*split, **options):
-        seen.update(zip(("rows", "held_out", "weights", "held_out_weights"), split, strict=True), **options)
-        return found("restricted", *split, **options)
+    def spy(rows, weights, *, held_out, **options):
+        seen.update(rows=rows, weights=weights, held_out=held_out, **options)
+        return found("restricted", rows, weights, held_out=held_out, **options)
 
     monkeypatch.setattr(density_model, "search", spy)
     weights = np.where(ROWS[:, 0] == 1, 2.0, 0.0)

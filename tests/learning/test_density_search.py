@@ -196,27 +196,28 @@ def test_polishing_matches_the_averages_of_the_rows():
 
 def test_a_search_scores_held_rows_exactly_where_it_can():
     rows, held = pairs_of_rows(3), pairs_of_rows(4)
-    found = search(rows, held, budget=3, names=list("abcdef"), verbose=False)
-    assert found.fitted.network.names[:6] == tuple("abcdef")
-    padded = np.hstack([held, np.full((len(held), found.fitted.network.size - 6), np.nan)])
-    assert found.score.kind is Accuracy.EXACT
-    assert found.score.value == pytest.approx(pf.score(found.fitted.network, padded).mean, abs=1e-4)
+    found = search(rows, held_out=held, budget=3, names=list("abcdef"), verbose=False)
+    assert found.network.names[:6] == tuple("abcdef")
+    padded = np.hstack([held, np.full((len(held), found.network.size - 6), np.nan)])
+    assert found.kind is Accuracy.EXACT
+    assert found.held_log_likelihood == pytest.approx(pf.score(found.network, padded).mean, abs=1e-4)
     truth = 4 * np.log(0.5) - 2 * (0.1 * np.log(1 / 0.1) + 0.9 * np.log(1 / 0.9))
-    assert found.score.value == pytest.approx(truth, abs=0.15)
+    assert found.held_log_likelihood == pytest.approx(truth, abs=0.15)
     table = {each["family"]: each["held_log_likelihood"] for each in found.tried}
     assert table["independent columns"] < table["pairwise machine"]
-    assert found.score.value >= max(table.values()) - 1e-9
-    again = search(rows, held, budget=3, verbose=False)
-    assert again.score.value == found.score.value
-    assert len(found.fitted.history["validation"]) == found.fitted.epochs
+    assert found.held_log_likelihood >= max(table.values()) - 1e-9
+    again = search(rows, held_out=held, budget=3, verbose=False)
+    assert again.held_log_likelihood == found.held_log_likelihood
+    assert found.fitted.network is found.network
+    assert len(found.history["validation"]) == found.fitted.epochs
 
 
 def test_weights_of_held_rows_are_how_often_they_are_there():
     rows, held = pairs_of_rows(3, 60), pairs_of_rows(4, 10)
     count = np.arange(10)
-    once = search(rows, held, held_out_weights=count, budget=1, verbose=False)
-    often = search(rows, held.repeat(count, axis=0), budget=1, verbose=False)
-    assert once.score.value == pytest.approx(often.score.value, abs=1e-12)
+    once = search(rows, held_out=held, held_out_weights=count, budget=1, verbose=False)
+    often = search(rows, held_out=held.repeat(count, axis=0), budget=1, verbose=False)
+    assert once.held_log_likelihood == pytest.approx(often.held_log_likelihood, abs=1e-12)
     for found in (once, often):
         best = max((each for each in found.tried if each["kind"]), key=lambda each: each["held_log_likelihood"])
         assert str(found.fitted.method) == ("persistent" if "maximum" in best["settings"] else "pseudolikelihood")
@@ -226,15 +227,15 @@ def test_weights_of_held_rows_are_how_often_they_are_there():
 def test_a_search_takes_little_data_and_constant_columns(shape):
     rows = (np.random.default_rng(0).random(shape) < 0.5) * 1.0
     rows[:, -1] = 1
-    found = search(rows[:-1], rows[-1:], np.arange(1, len(rows)), budget=1, verbose=False)
-    assert np.isfinite(found.score.value)
-    assert np.isfinite(found.fitted.network.bias).all()
+    found = search(rows, weights=np.arange(1, len(rows) + 1), budget=1, verbose=False)
+    assert np.isfinite(found.held_log_likelihood)
+    assert np.isfinite(found.network.bias).all()
 
 
 def test_a_search_leaves_out_what_missing_values_forbid():
     rows = pairs_of_rows(5, 60)
     rows[np.random.default_rng(0).random(rows.shape) < 0.2] = np.nan
-    found = search(rows[9:], rows[:9], budget=2, verbose=False)
+    found = search(rows, budget=2, verbose=False)
     left_out = {each["family"] for each in found.tried if each["kind"] is None}
     assert left_out == {"pairwise machine", "semi-restricted machine"}
     families = [each["family"] for each in found.tried[3:]]
@@ -246,14 +247,15 @@ def test_a_search_leaves_out_what_missing_values_forbid():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"budget": 0}, "budget must be a number of seconds above 0"),
+        ({"rows": [[0, 1]]}, "rows must be a table of 2 rows or more"),
         ({"rows": [[0, 2], [1, 1]]}, "rows must be 0, 1 or nan"),
-        ({"held_out": [[0, 2]]}, "held_out must be 0, 1 or nan"),
         ({"weights": [1, -1]}, "weights must be 2 numbers that are not negative"),
     ],
 )
 def test_what_cannot_be_searched_is_refused(change, message):
     with pytest.raises(pf.errors.InvalidInput, match=message):
-        search(**{"rows": [[0, 1], [1, 1]], "held_out": [[1, 1]], "budget": 1, "verbose": False} | change)
+        search(**{"rows": [[0, 1], [1, 1]], "budget": 1, "verbose": False} | change)
 
 
 def test_hidden_units_that_are_apart_are_summed_exactly():

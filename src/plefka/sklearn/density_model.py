@@ -57,13 +57,15 @@ class DensityModel(BinaryDensity):
         rows, weights = self._learning_rows(X, sample_weight)
         rows, weights, seed = rows[weights > 0], weights[weights > 0], self._seed()
         split: Any = train_test_split(rows, weights, test_size=self.validation_fraction, random_state=seed)
-        found = search(*split, budget=self.budget, seed=seed, names=self._names(), verbose=bool(self.verbose))
-        self.fitted_, self.network_, self.history_ = found.fitted, found.fitted.network, found.fitted.history
-        self.score_, self.score_error_, self.score_kind_ = found.score
-        self.tried_ = found.tried
+        found = search(
+            split[0], split[2], budget=self.budget, seed=seed, held_out=split[1],
+            held_out_weights=split[3], names=self._names(), verbose=bool(self.verbose),
+        )  # fmt: skip
+        self.network_, self.fitted_, self.history_ = found.network, found.fitted, found.history
+        self.score_, self.score_error_, self.score_kind_ = found.held_log_likelihood, found.standard_error, found.kind
+        self.tried_, self.stopped_, self.seconds_ = found.tried, found.stopped, found.seconds
         with suppress(MissingExtra):
             self.tried_ = pandas().DataFrame(found.tried)
-        self.stopped_, self.seconds_ = found.fitted.stopped, found.seconds
         self.estimator_ = self._estimator(found.fitted, seed)
         return self
 
