@@ -21,7 +21,7 @@ from plefka.sampling.free_states import chances
 BATCH, BETA_1, BETA_2, FLOOR = 256, 0.9, 0.998, 1e-6  # rows of a step; Adam's numbers
 STATES, ROWS = 1000, 4096  # of a step: chains, and rows whose hidden units are averaged
 RATE, WARM = 7e-4, 50  # of these steps, and the first of them, which are smaller
-AVERAGED = 0.2  # the part of them that is averaged, about
+AVERAGED_PART = 0.2  # the part of them that is averaged, about
 SPREAD = 0.6  # of the weights of new hidden units
 
 
@@ -205,7 +205,7 @@ def polished(
         np.fill_diagonal(slope.pairs, 0)
         now = np.float32(RATE * min(1.0, step / WARM, 1.4 * (1.02 - step / steps)))
         climb = moved(climb, slope, now, penalties, np)
-        kept = np.float32(1 / (1 + AVERAGED * step))
+        kept = np.float32(1 / (1 + AVERAGED_PART * step))
         average = SemiRestricted(*(a + kept * (new - a) for a, new in zip(average, climb.machine, strict=True)))
         if step % max(steps // parts, 1) == 0:
             yield average
