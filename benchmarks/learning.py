@@ -26,7 +26,7 @@ import plefka as pf
 from benchmarks.measure import Row, at_most, best_of_both, peak_memory
 from plefka.learning import likelihood
 from plefka.learning.parameters import STEP_SIZE
-from plefka.learning.patterns import as_patterns, batches
+from plefka.learning.patterns import as_patterns
 from plefka.paper.learn_bars import bars
 from plefka.sklearn import BeliefNetworkClassifier, BinaryImputer
 
@@ -122,7 +122,7 @@ def bars_by_the_exact_gradient() -> Row:
         parameters = jax.tree.map(jnp.asarray, start.parameters)
         memory = optimizer.init(parameters)
         for epoch in range(EPOCHS):
-            for index, counts in batches(patterns, BATCH, 0, epoch):
+            for index, _, counts in patterns.pieces(BATCH, 0, epoch, 0, 1):
                 parameters, memory = step(parameters, memory, index, counts)
         exact = likelihood.exact(start.with_parameters(parameters), patterns)
     exact = exact @ patterns.counts / patterns.total

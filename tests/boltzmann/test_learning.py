@@ -13,12 +13,12 @@ import plefka as pf
 from plefka.exact.state_sum import state_moments
 from plefka.inference.library import parse_method
 from plefka.learning import of_machines
-from plefka.learning.annealed import AnnealedScore, AnnealingStart, log_partitions
+from plefka.learning.annealed import AnnealingStart, RowsScore, log_partitions
 from plefka.learning.chains import ByChains
-from plefka.learning.gradients import ByMoments, ByNeighbours, Gradient
-from plefka.learning.of_machines import in_own_values
+from plefka.learning.machine_steps import Gradient, in_own_values
+from plefka.learning.of_machines import ByMoments, ByNeighbours
 from plefka.learning.pair_moments import HESSIANS, both_on, moments, response
-from plefka.learning.parameters import slowing_descent
+from plefka.learning.parameters import SlowingDescent
 from plefka.learning.patterns import as_patterns
 from plefka.learning.steps import BatchNumber
 from plefka.networks.evidence import Evidence
@@ -287,11 +287,11 @@ def test_centred_steps_are_those_of_the_centred_machine():
     J = np.eye(len(lower[0]) + n)
     for number, (i, j) in enumerate(zip(*lower, strict=True)):
         J[len(lower[0]) + i, number], J[len(lower[0]) + j, number] = -m[j], -m[i]
-    slope = rng.normal(size=len(J))
-    weights = np.zeros((n, n))
-    weights[lower] = slope[:-n]
-    gradient = Gradient(0.0, 1.0, 1.0, on, None, on)  # whose means are the running ones
-    (found,), bias = source.direction(0, machine, ((weights,), slope[-n:]), gradient)
+    weights = np.tril(rng.normal(size=(n, n)), -1)
+    gradient = Gradient(0.0, 1.0, 1.0, rng.normal(size=n), (weights,), on)  # whose means are the running ones
+    (own,), own_bias = in_own_values(machine, gradient)
+    slope = np.r_[own[lower], own_bias]
+    (found,), bias = source.slope(0, machine, gradient)
     np.testing.assert_allclose(np.r_[found[lower], bias], J @ J.T @ slope, atol=1e-12)
 
 
@@ -336,7 +336,7 @@ def test_chains_go_on_in_a_later_fit():
     whole = pf.fit(start, rows, "persistent[chains=20]", epochs=2, **options)
     found: Any = pf.fit(start, rows, "persistent[chains=20]", epochs=1, **options)
     assert found._memory[5] > 1
-    resumed = Resumed(slowing_descent(), found.optimizer_state, found._memory)
+    resumed = Resumed(SlowingDescent(), found.optimizer_state, found._memory)
     later: Any = pf.fit(found.network, rows, "persistent[chains=20]", epochs=1, optimizer=resumed, **options)
     assert later._memory[5] == 2 * found._memory[5] == whole._memory[5]
     other: Any = pf.fit(found.network, rows, "persistent[chains=30]", epochs=1, optimizer=resumed, **options)
@@ -505,11 +505,11 @@ def test_validation_stops_and_the_best_machine_is_returned(drawn):
 def test_states_that_a_method_does_not_see_are_a_warning(monkeypatch, drawn):
     """Annealing says that ln P is far lower than the estimate."""
     machine, rows = drawn
-    monkeypatch.setattr("plefka.learning.honest_score.annealed_score", lambda *_: AnnealedScore(-50.0, 0.1))
+    monkeypatch.setattr("plefka.learning.honest_score.annealed_score", lambda *_: RowsScore(-50.0, 0.1))
     fitted = pf.fit(independent(machine), rows, "G2", epochs=1, verbose=False)
     assert any("per row where ln P is -50 (by sampling, +- 0.1)" in each for each in fitted.warnings)
     monkeypatch.setattr(
-        "plefka.learning.honest_score.annealed_score", lambda *_: AnnealedScore(fitted.history["objective"][-1], 0.1)
+        "plefka.learning.honest_score.annealed_score", lambda *_: RowsScore(fitted.history["objective"][-1], 0.1)
     )
     assert not pf.fit(independent(machine), rows, "G2", epochs=1, verbose=False).warnings
 

@@ -9,9 +9,16 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.learning.density_search import search
-from plefka.learning.likelihood_polish import FreeChains, averages, polished
-from plefka.learning.penalty_path import CompleteRows, penalty_path, strongest
-from plefka.learning.semi_restricted import Penalties, SemiRestricted, log_neighbours
+from plefka.learning.penalty_path import penalty_path, strongest
+from plefka.learning.semi_restricted import (
+    CompleteRows,
+    FreeChains,
+    Penalties,
+    SemiRestricted,
+    averages,
+    log_neighbours,
+    polished,
+)
 from plefka.methods.posterior import Accuracy
 from plefka.runtime.precision import precision
 

@@ -9,8 +9,8 @@ import pytest
 
 import plefka as pf
 from plefka.inference.library import parse_method
+from plefka.learning.by_free_energy import settings as settings_of
 from plefka.learning.gradient_step import Batch, StepSettings, solve_rows
-from plefka.learning.of_beliefs import settings as settings_of
 from plefka.learning.parameters import parametrisation
 from plefka.learning.patterns import as_patterns
 from plefka.mean_field.schemes import MeanField

@@ -5,7 +5,8 @@ import optax
 import pytest
 
 import plefka as pf
-from plefka.learning.honest_score import HonestScore, RowsScore, Verdict, _mean
+from plefka.learning.annealed import RowsScore
+from plefka.learning.honest_score import HonestScore, _mean, sentence
 from plefka.learning.likelihood import exact
 from plefka.learning.patterns import as_patterns
 
@@ -116,8 +117,6 @@ def test_scores_are_a_fifth_of_the_work_at_most(monkeypatch):
 
 
 def test_a_verdict_speaks_of_the_first_network_that_it_is_about():
-    holds = {"ln P is {score:.4g} {kind}": np.array([False, True])}
-    verdict = Verdict(
-        holds, np.array([False, True]), {}, {"score": np.array([-1.0, -2.5]), "error": np.array([0, 0.25])}
-    )
-    assert verdict.sentences == ("1 of 2 networks: ln P is -2.5 (by sampling, +- 0.25)",)
+    numbers = {"score": np.array([-1.0, -2.5]), "error": np.array([0, 0.25])}
+    found = sentence("ln P is {score:.4g} {kind}", np.array([False, True]), numbers, {})
+    assert found == "1 of 2 networks: ln P is -2.5 (by sampling, +- 0.25)"

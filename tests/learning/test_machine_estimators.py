@@ -253,7 +253,7 @@ def test_learning_goes_on_with_the_method_and_the_steps_that_it_began_with():
 
 @pytest.mark.parametrize(
     ("hidden", "gaps", "makes"),
-    [(0, False, "slowing_adam"), (0, True, "slowing_descent"), (2, False, "slowing_descent")],
+    [(0, False, "slowing_adam"), (0, True, "SlowingDescent"), (2, False, "SlowingDescent")],
 )
 @pytest.mark.parametrize("rate", [None, 0.02])
 def test_optimisers_are_those_of_fit(monkeypatch, hidden, gaps, makes, rate):

@@ -11,13 +11,13 @@ import pytest
 import plefka as pf
 from plefka.errors import InvalidInput, InvalidMethod, MethodDoesNotApply
 from plefka.inference.library import parse_method
+from plefka.learning.by_weighted_states import STEP_SIZES
 from plefka.learning.gradient_step import Batch, solve_rows
-from plefka.learning.of_beliefs import settings as settings_of
+from plefka.learning.of_beliefs import learner
 from plefka.learning.parameters import parametrisation
 from plefka.learning.patterns import as_patterns
 from plefka.learning.recogniser import Recogniser
 from plefka.learning.scoring import score
-from plefka.learning.step_trial import SIZES
 from plefka.learning.weighted_states import WHOLE
 from plefka.networks.fields import log_joint
 from plefka.runtime.precision import precision
@@ -33,7 +33,7 @@ def weighted(network, method: str, draws: int = DRAWS):
     """ln of the mean weight of every row, as a function of the parameters; and the rows."""
     patterns = as_patterns(network, ROWS)
     chosen, rules = parse_method(method), parametrisation(network, None, None, None)
-    settings = settings_of(network, patterns, chosen, rules, (0.0, 0.0), 1e-4)
+    settings = learner(chosen).settings(network, patterns, chosen, rules, (0.0, 0.0), 1e-4)
     rows = patterns.rows()
     noise = np.random.default_rng(0).integers(WHOLE, size=(len(rows), draws, len(settings.drawn)), dtype=np.uint32)
     batch = Batch(rows, np.ones(len(rows)), 1.0, np.zeros((1, *rows.shape)), noise)
@@ -90,7 +90,7 @@ def test_bars_are_learned_whatever_states_are_drawn_from(method):
     assert exact[-1] > -5.8
     assert fitted.accuracy is pf.Accuracy.ESTIMATE  # a lower bound on average alone
     assert not fitted.warnings
-    assert np.min(np.abs(fitted.optimizer_state.hyperparams["learning_rate"] - np.array(SIZES))) < 1e-6
+    assert np.min(np.abs(fitted.optimizer_state.hyperparams["learning_rate"] - np.array(STEP_SIZES))) < 1e-6
 
 
 @pytest.mark.parametrize(("method", "optimizer"), [("reweighted", None), ("reweighted[SJJ]", optax.sgd(0.1))])

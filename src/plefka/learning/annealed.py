@@ -4,7 +4,7 @@ Few runs that find a region of high probability carry the estimate, and it is to
 then too high. More temperatures find more, and their number follows from how many runs carry the estimate.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -132,17 +132,21 @@ def exact_seconds(machine: "BoltzmannMachine") -> float:
 # ---- scores ----------------------------------------------------------------------------------------------------------
 
 
-class AnnealedScore(NamedTuple):
-    """ln P per row, and its error."""
+class RowsScore(NamedTuple):
+    """ln P per row and its standard error; of a stack one for each network."""
 
-    value: float
-    error: float
+    value: Any
+    error: Any
 
 
-def annealed_score(machine: "BoltzmannMachine", data: Patterns, seed: int) -> AnnealedScore:
+def annealed_score(machine: "BoltzmannMachine", data: Patterns, seed: int) -> RowsScore:
     """ln P per row of data, or of some of its rows, each as often as it is there."""
     some = data.thinned(MOST_SCORED_ROWS if leaves_independent(machine, data) else MOST_SAMPLED)
-    return annealed_score_of_rows(machine, some.rows(), some.counts, seed, frequencies(data))
+    start, share = AnnealingStart(frequencies(data)), some.counts / some.total
+    free = log_partitions(machine, np.full((1, machine.size), np.nan), (seed, 0), RUNS, TEMPERATURES, start=start)
+    clamped = log_partitions(machine, some.rows(), (seed, 1), RUNS // 4, TEMPERATURES // 2)
+    error = np.hypot(free.error[0], np.linalg.norm(clamped.error * share))
+    return RowsScore(float(clamped.value @ share - free.value[0]), float(error))
 
 
 def annealed_work(machine: "BoltzmannMachine", data: Patterns) -> int:
@@ -155,30 +159,14 @@ def annealed_work(machine: "BoltzmannMachine", data: Patterns) -> int:
     return int(seconds * WORK_PER_SECOND + rows * machine.num_edges)
 
 
-def annealed_score_of_rows(
-    machine: "BoltzmannMachine", rows: np.ndarray, counts: np.ndarray, seed: int,
-    on: np.ndarray | None = None,
-) -> AnnealedScore:  # fmt: skip
-    """ln P per row of rows (rows, units) of 0, 1 and nan; `on` as in `AnnealingStart`."""
-    nothing = np.full((1, machine.size), np.nan)
-    free = log_partitions(machine, nothing, (seed, 0), RUNS, TEMPERATURES, start=AnnealingStart(on))
-    clamped = log_partitions(machine, rows, (seed, 1), RUNS // 4, TEMPERATURES // 2)
-    own = np.sqrt((clamped.error * counts) @ (clamped.error * counts)) / counts.sum()
-    return AnnealedScore(
-        float(clamped.value @ counts / counts.sum() - free.value[0]), float(np.hypot(free.error[0], own))
-    )
-
-
 def frequencies(data: Patterns) -> np.ndarray:
-    """How often units are on, never 0 or 1; nan for those that no row observes."""
+    """How often units are on; nan for those that no row observes."""
     found = np.full(data.size, np.nan)
-    seen = data.values >= 0
-    found[data.units] = (data.counts @ (data.values == 1) + 0.5) / (data.counts @ seen + 1)
+    found[data.units] = data.frequencies()
     return found
 
 
-def independent(data: Patterns) -> float:
-    """ln P per row if columns were independent of each other, each with the frequency that a machine starts with."""
-    on, off = (data.counts @ (data.values == state) for state in (1, 0))
-    seen = on + off + 1
-    return float(np.sum(on * np.log((on + 0.5) / seen) + off * np.log((off + 0.5) / seen)) / data.total)
+def independent(data: Patterns, on: np.ndarray | None = None) -> float:
+    """ln P per row if columns were independent of each other, and on so often, or as often as in these rows."""
+    on = data.frequencies() if on is None else on
+    return float(data.counts @ ((data.values == 1) @ np.log(on) + (data.values == 0) @ np.log1p(-on)) / data.total)

@@ -1,12 +1,16 @@
 """How a belief network is learned by weighted states: `reweighted`, whose proposals are means, and not the truth.
 
 The estimate of ln P of a row is the logarithm of the mean weight of a few states, a lower bound on average; however
-far the means are off, more draws bring it closer to ln P, and its gradient too.
+far the means are off, more draws bring it closer to ln P, and its gradient too. The size of steps is chosen by a trial:
+a few steps with each of several sizes, of which the best goes on. It counts steps and not seconds, and all sizes see
+the same rows and random numbers; what it chose stands in the state of the optimiser, and so in checkpoints.
 """
 
 from dataclasses import replace
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 
+import jax
 import numpy as np
 
 from plefka.errors import InvalidInput, MethodDoesNotApply
@@ -14,11 +18,9 @@ from plefka.inference.library import METHODS
 from plefka.learning import by_free_energy
 from plefka.learning.by_free_energy import SINGLE_NUMBERS, FreeEnergySteps
 from plefka.learning.gradient_step import Batch, Outcome, StepSettings, TrainingState
-from plefka.learning.parameters import Parametrisation
+from plefka.learning.parameters import Parametrisation, adam_of_any_size, with_step_size
 from plefka.learning.patterns import Data, Piece, complete
 from plefka.learning.recogniser import Recogniser, recognising_step
-from plefka.learning.slowing_steps import adam_of_any_size, with_step_size
-from plefka.learning.step_trial import with_best_step_size
 from plefka.learning.steps import BatchNumber, max_steps
 from plefka.learning.weighted_states import WHOLE
 from plefka.mean_field.schemes import MeanField
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
     from plefka.learning.steps import LearningRun
     from plefka.networks.belief import BeliefNetwork
 
+STEP_SIZES = (0.01, 0.03, 0.1, 0.3)
+TRIED_STEPS = 80  # with each size
+FIRST_EPOCH = 2**20  # of trials, whose rows and random numbers are others than those of learning
 SMALLEST_BATCH, LARGEST_BATCH, STEPS_OF_EPOCH = 8, 256, 16  # more steps of fewer rows, where these are few
 SOLVER_STEPS = 10  # evaluations of a search: means that are a little off cost less than further ones
 
@@ -133,6 +138,36 @@ class WeightedSteps(FreeEnergySteps):
     def accuracy(self) -> Accuracy:
         """A lower bound on average over draws, and so an estimate."""
         return Accuracy.EXACT if complete(self.run.data) else Accuracy.ESTIMATE
+
+
+# ---- the size of steps -----------------------------------------------------------------------------------------------
+
+
+def with_best_step_size(steps: WeightedSteps, state: TrainingState) -> TrainingState:
+    """The state with the step size that leads to the highest estimate of ln P, of a stack network by network."""
+    memory, reached = steps.keeper.memory, []
+    for size in STEP_SIZES:
+        steps.keeper.memory = jax.tree.map(np.copy, memory)  # which some steps write into
+        reached.append(_reached(steps, steps.with_step_size(state, size)))
+    steps.keeper.memory = memory
+    best = np.argmax(np.where(np.isfinite(reached), reached, -np.inf), axis=0)
+    return steps.with_step_size(state, np.asarray(STEP_SIZES)[best])
+
+
+def _reached(steps: WeightedSteps, state: TrainingState) -> Any:
+    """The estimate per row in the last third of the steps."""
+    run, total, counted = steps.run, 0.0, 0.0
+    batches = (
+        (BatchNumber(epoch, number), piece)
+        for epoch in count(FIRST_EPOCH)
+        for number, piece in enumerate(run.data.pieces(run.batch_size, run.seed, epoch, 0, run.devices.count))
+    )
+    for step, (when, piece) in enumerate(islice(batches, TRIED_STEPS)):
+        state, outcome = steps.step(state, piece, when)
+        if step >= TRIED_STEPS * 2 // 3:
+            total, counted = total + outcome.log_likelihood, counted + outcome.counted
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return total / counted
 
 
 steps = WeightedSteps

@@ -7,6 +7,7 @@ both, units of the last colour are averaged over in closed form. What is learned
 steps have led to. ln P per row is estimated now and then, with ln Z by annealed importance sampling.
 """
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -15,23 +16,13 @@ import scipy.sparse as sp
 
 from plefka.errors import InvalidInput
 from plefka.exact.cost import WORK_PER_SECOND
-from plefka.learning.annealed import (
-    MOST_SCORED_ROWS,
-    annealed_score,
-    annealed_score_of_rows,
-    annealed_work,
-    frequencies,
-)
-from plefka.learning.gradients import Gradient, Gradients, Rows
+from plefka.learning.annealed import MOST_SCORED_ROWS, frequencies
+from plefka.learning.gradient_step import Outcome, TrainingState
+from plefka.learning.honest_score import HonestScore
+from plefka.learning.machine_steps import Gradient, MachineSteps, Rows, in_own_values
 from plefka.learning.pair_moments import outer
-from plefka.learning.patterns import Patterns
+from plefka.learning.patterns import Patterns, Piece
 from plefka.learning.steps import BatchNumber
-from plefka.networks.activations import numpy_sigmoid
-from plefka.networks.evidence import Evidence
-from plefka.reduction.machine_reduction import answer_without_free_units
-from plefka.reduction.question import Part
-from plefka.reduction.reduce import reduce
-from plefka.sampling.coupling_chains import PairSampler, PairTarget
 from plefka.sampling.free_states import FreeStates, Single, colours_of, is_independent
 
 if TYPE_CHECKING:
@@ -40,12 +31,12 @@ if TYPE_CHECKING:
 
 MOST_STATES = 2**25  # of hidden units of all rows, that are kept from epoch to epoch
 CENTRED = 0.02  # the weight of a step in the running means of units that gradients are centred at
-ANNEALED_SHARE, STEP_SECONDS = 0.2, 0.002  # of the steps' cost; of a step, beside its chains and rows
+STEP_SECONDS = 0.002  # of a step, beside its chains and rows
 AVERAGED = 9  # what steps t have led to weighs as t^9
 FREE, CLAMPED = range(2)  # tell the random numbers of one step apart
 
 
-class ByChains(Gradients):
+class ByChains(MachineSteps):
     """Gradients from chains; their states are what later steps need."""
 
     def __init__(self, run: "LearningRun"):
@@ -55,9 +46,6 @@ class ByChains(Gradients):
             raise InvalidInput("persistent chains are random; pass a seed, as in fit(..., seed=0).")
         coupled, latent = pattern(run), run.data.latent
         self.seed, self.coloured = seed, colours_of(coupled, latent)
-        self.colours = np.zeros(run.network.size, int)  # the number of each unit's
-        for number, units in enumerate(self.coloured):
-            self.colours[units] = number
         self.is_closed = is_independent(coupled, latent) and not run.data.has_gaps().any()
         stack, size = run.network.stack or 1, run.network.size
         rng, on = np.random.default_rng([seed, FREE]), self._frequencies()
@@ -65,14 +53,7 @@ class ByChains(Gradients):
         keeps = not self.is_closed and stack * len(run.data) * len(latent) <= MOST_STATES
         rows = rng.integers(0, 2, (stack, len(run.data) if keeps else 0, len(latent)), np.int8)
         start = run.settings.rules.free(run.network.parameters)
-        self.memory = (
-            free,
-            rows,
-            np.array([[np.nan], [0.0]]) + np.zeros(stack),
-            np.tile(on, (stack, 1)),
-            start,
-            np.array(0),
-        )
+        self.memory = free, rows, np.full(self.stack, np.nan), np.tile(on, (stack, 1)), start, np.array(0)
 
     def _frequencies(self) -> np.ndarray:
         """How often units are on in the rows that are in memory, and 1/2."""
@@ -97,8 +78,12 @@ class ByChains(Gradients):
         slope, second = jax.tree.map(lambda a, b: a - n * b, (first, second), free)
         return Gradient(0.0, n, n, slope, second, first)
 
-    def here(self, learned: Any) -> Any:
-        return self.memory[4]
+    def take(
+        self, state: TrainingState, piece: Piece, when: BatchNumber, *, stop: bool
+    ) -> tuple[TrainingState, Outcome]:
+        """The step is one of the parameters that steps have led to, which are others than those learned so far."""
+        after, outcome = super().take(state._replace(free=self.memory[4]), piece, when, stop=stop)
+        return after._replace(free=self.learned(state.free, after.free)), outcome
 
     def learned(self, before: Any, after: Any) -> Any:
         """An average of where steps have led to, of about the last tenth (Shamir and Zhang, 2013): it is far ahead of
@@ -108,13 +93,13 @@ class ByChains(Gradients):
         share = (AVERAGED + 1) / (steps + AVERAGED)
         return jax.tree.map(lambda old, new: old + share * (new - old), before, after)
 
-    def direction(self, number: int, machine: "BoltzmannMachine", slope: tuple[Any, np.ndarray], of: Gradient) -> Any:
+    def slope(self, number: int, machine: "BoltzmannMachine", of: Gradient) -> Any:
         """The step of the machine's own parameters to which the slope by those of the centred machine leads.
 
         With E = -sum W_ij (S_i - m_i) (S_j - m_j) - ..., d ln P / dW_ij is less m_i d ln P / db_j and its like, and a
         rise of W_ij lowers b_i by m_j. Nothing of this concerns parameters that do not move.
         """
-        (weights, bias), (off, on) = slope, machine.values
+        (weights, bias), (off, on) = in_own_values(machine, of), machine.values
         moves, may = self.run.settings.rules.moves
         self.memory[3][number] += CENTRED * (of.clamped / of.counted - self.memory[3][number])
         m, b = off + (on - off) * self.memory[3][number], np.where(may, bias, 0.0)
@@ -129,59 +114,39 @@ class ByChains(Gradients):
         if self.is_complete:
             found = self.clamped(machine, rows)
             return (found.first, found.second), found.counted
-        numbers, evidence, c = rows
-        if self.is_closed:
-            u = chains.averaged(np.nan_to_num(evidence.T))
-        else:
-            reduction = reduce(machine, Evidence(evidence, batched=True))
-            (part,) = reduction.parts
-            found = answer_without_free_units(part.question)
-            U = self._row_chains(number, part, numbers, when) if found is None else found.means
-            u = reduction.restored(part, U, None)[0]
+        _, evidence, c = rows
+        is_closed = self.is_closed
+        u = chains.averaged(np.nan_to_num(evidence.T)) if is_closed else self._row_chains(number, chains, rows, when)
         return (u @ c, outer(machine.storage, u * c.astype(u.dtype), u)), float(c.sum())
 
-    def _row_chains(self, number: int, part: Part, numbers: np.ndarray, when: BatchNumber) -> np.ndarray:
-        """(units of the question, rows) after sweeps of a chain for each row, from where the last epoch left it."""
-        kept, latent = self.memory[1][number], self.run.data.latent
-        rng = np.random.default_rng([self.seed, number, *when, CLAMPED])
-        place = np.full(self.run.network.size, -1)
-        place[part.units[part.units >= 0]] = np.flatnonzero(part.units >= 0)
-        S = rng.integers(0, 2, part.question.free.shape).astype(float)
-        there = place[latent] >= 0
+    def _row_chains(self, number: int, chains: FreeStates, rows: Rows, when: BatchNumber) -> np.ndarray:
+        """(units, rows) after sweeps of a chain for each row, from where the last epoch left it."""
+        (numbers, evidence, _), kept, latent = rows, self.memory[1][number], self.run.data.latent
+        rng, free = np.random.default_rng([self.seed, number, *when, CLAMPED]), np.isnan(evidence.T)
+        S = np.where(free, rng.integers(0, 2, free.shape), evidence.T)
         if len(kept):
-            S[place[latent[there]]] = kept[numbers][:, there].T
-        U, S = self._swept(part, S[:, :, None], (number, *when, CLAMPED))
+            S[latent] = kept[numbers].T
+        S = chains.swept(S, self.run.method.sweeps, rng, free)
         if len(kept):
-            some = kept[numbers]
-            some[:, there] = S[place[latent[there]], :, 0].T
-            kept[numbers] = some
-        return U[:, :, 0]
-
-    def _swept(self, part: Part, S: np.ndarray, key: tuple) -> tuple[np.ndarray, np.ndarray]:
-        """States (units of the question, rows, columns) after sweeps; before them, with chances for the last colour."""
-        target = PairTarget(part.question)
-        if not target.size:  # no unit is coupled to another
-            return S, S
-        colour = self.colours[part.units[target.units]]
-        sampler = PairSampler(part.question, [np.flatnonzero(colour == k) for k in np.unique(colour)])
-        start = np.where(target.free[:, :, None], S[target.units], target.values[:, :, None])
-        seed = np.random.SeedSequence([self.seed, *key]).generate_state(2)
-        states, _ = sampler.swept(start, self.run.method.sweeps, seed)
-        means, last = states.copy(), sampler.colours[-1]
-        chances = numpy_sigmoid(target.h[last] + target.fields(states, last))
-        means[last] = np.where(target.free[last][:, :, None], chances, states[last])
-        return target.widened(means, axis=0), target.widened(states, axis=0)
+            kept[numbers] = S[latent].T
+        return chains.averaged(S, free)
 
     # ---- ln P --------------------------------------------------------------------------------------------------------
 
-    def estimate(self, number: int, machine: "BoltzmannMachine", epoch: int) -> float:
-        """Renewed where all annealing takes no more than a part of what steps have, as predicted."""
-        (known, spent), data = self.memory[2], self.run.data
-        work = annealed_work(machine, data) if isinstance(data, Patterns) else self.epoch_work
-        if epoch == 1 or spent[number] + work <= ANNEALED_SHARE * epoch * self.epoch_work:
-            spent[number] += work
-            known[number] = self._estimate(machine)
-        return float(known[number])
+    def objective(self, network: Any, during: Any, epoch: int) -> Any:
+        """ln P per row, renewed where all annealing takes no more than a part of what steps have, as predicted."""
+        if self._score.is_due(epoch + 1):
+            self.memory = *self.memory[:2], self._score.of(network).value, *self.memory[3:]
+        return self.memory[2]
+
+    @cached_property
+    def _score(self) -> HonestScore:
+        """Of all rows, or of some of those in files."""
+        data: Any = self.run.data
+        if not isinstance(data, Patterns):
+            _, values, counts = next(data.pieces(min(MOST_SCORED_ROWS, len(data)), self.seed, 0, 0, 1))
+            data = Patterns(values, counts, data.units, data.size, np.arange(len(counts)))
+        return HonestScore(self, data)
 
     @property
     def epoch_work(self) -> float:
@@ -190,13 +155,6 @@ class ByChains(Gradients):
         column, batches = FreeStates(one.converted(), self.coloured).seconds, -(-len(run.data) // run.batch_size)
         seconds = batches * (STEP_SECONDS + run.method.chains * run.method.sweeps * column) + len(run.data) * column
         return seconds * WORK_PER_SECOND * (run.network.stack or 1)
-
-    def _estimate(self, machine: "BoltzmannMachine") -> float:
-        data = self.run.data
-        if isinstance(data, Patterns):
-            return annealed_score(machine, data, self.seed).value
-        piece = next(data.pieces(min(MOST_SCORED_ROWS, len(data)), self.seed, 0, 0, 1))
-        return annealed_score_of_rows(machine, data.evidence(piece.values), piece.counts, self.seed).value
 
 
 def pattern(run: "LearningRun") -> sp.csr_array:

@@ -78,13 +78,11 @@ def _split(rows: Any, weights: Any, held_out: Any, held_out_weights: Any, seed: 
     weight = np.ones(len(table)) if weights is None else np.asarray(weights, float)
     machine = machine_around(0, np.full(table.shape[1], 0.5))
     units = np.arange(table.shape[1])
-    if held_out is not None:
-        held = patterns_of(machine, np.asarray(held_out, float), units, held_out_weights, what="held_out")
-        return patterns_of(machine, table, units, weights), held
-    used = np.flatnonzero(weight)
-    order = np.random.default_rng([seed, 2]).permutation(used)
-    count = max(1, round(HELD_SHARE * len(used)))
-    kept, held = np.sort(order[count:]), np.sort(order[:count])
-    patterns_of(machine, table, units, weights)  # checks all of them, and the weights
-    learned, chosen = (patterns_of(machine, table[some], units, weight[some]) for some in (kept, held))
-    return learned, chosen
+    if held_out is None:
+        patterns_of(machine, table, units, weights)  # checks all of them, and the weights
+        order = np.random.default_rng([seed, 2]).permutation(np.flatnonzero(weight))
+        count = max(1, round(HELD_SHARE * len(order)))
+        kept, held = np.sort(order[count:]), np.sort(order[:count])
+        table, weights, held_out, held_out_weights = table[kept], weight[kept], table[held], weight[held]
+    held = patterns_of(machine, np.asarray(held_out, float), units, held_out_weights, what="held_out")
+    return patterns_of(machine, table, units, weights), held

@@ -13,15 +13,22 @@ import numpy as np
 
 from plefka.ensembles import machine_to_learn, to_learn
 from plefka.inference.library import parse_method
-from plefka.learning import likelihood_polish
 from plefka.learning.annealed import frequencies
 from plefka.learning.fitted import HISTORY_COLUMNS, Fitted, Stopped
 from plefka.learning.fitting import fit
 from plefka.learning.held_scores import HeldRows, HeldScore
-from plefka.learning.likelihood_polish import polished
 from plefka.learning.patterns import Patterns
-from plefka.learning.penalty_path import CompleteRows, penalty_path, sparing, strongest
-from plefka.learning.semi_restricted import BATCH, Climb, Penalties, SemiRestricted, climbed
+from plefka.learning.penalty_path import penalty_path, sparing, strongest
+from plefka.learning.semi_restricted import (
+    BATCH,
+    Climb,
+    CompleteRows,
+    Penalties,
+    SemiRestricted,
+    climbed,
+    polished,
+    seconds_of_a_step,
+)
 
 PATH, TRIAL, CLIMB = 0.1, 0.07, 0.25  # of the budget: the path, the trial of a size, and the climb of the best one
 SIZES, COMPILING = (8, 32, 96), 1.5  # hidden units that are tried, and seconds that each takes beside its steps
@@ -127,12 +134,12 @@ class DensityTrials:
         self.columns = CompleteRows.of(self.data.values, self.data.counts)
         base, penalties = yield from self._path()
         strong, weak = (penalties._replace(hidden=worth / self.data.total) for worth in (HIDDEN_L2, WEAK_L2))
-        given, scores = (TRIAL * self.budget, "pseudolikelihood, briefly"), []
-        kinds = [(each, strong) for each in SIZES]
+        briefly, scores = (TRIAL * self.budget, "pseudolikelihood, briefly"), []
+        kinds = [(hidden, strong) for hidden in SIZES]
         for kind in kinds:
-            scores.append((yield from self._climb(base, *kind, *given)))
+            scores.append((yield from self._climb(base, *kind, *briefly)))
         kinds.append((SIZES[int(np.argmax(scores))], weak))
-        scores.append((yield from self._climb(base, *kinds[-1], *given)))
+        scores.append((yield from self._climb(base, *kinds[-1], *briefly)))
         for family in FAMILIES if self.budget >= FAMILIES_FROM else ():
             self._family(family, TRIAL / 2 * self.budget)
             yield
@@ -209,7 +216,7 @@ class DensityTrials:
         if not isinstance(best.result, SemiRestricted):
             return
         self.doing, hidden = "maximum likelihood", len(best.result.hidden)
-        step = likelihood_polish.seconds_of_a_step(self.size, hidden, len(self.data))
+        step = seconds_of_a_step(self.size, hidden, len(self.data))
         reserve = (JUDGED + 4 * TRIED) * self.budget
         steps = int(np.clip((self.left - reserve) / step, 0, MOST_POLISHED)) // 4 * 4
         machine = SemiRestricted(*(part.astype(np.float32) for part in best.result.around(self.columns.means)))

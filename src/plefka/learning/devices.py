@@ -4,7 +4,7 @@ Every process has all parameters and comes to the same state. What only one of t
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
 from typing import Any
@@ -88,15 +88,6 @@ class Devices:
             size = int(multihost_utils.broadcast_one_to_all(np.array(len(own))))
             letters = np.frombuffer(own, np.uint8) if self.is_first else np.zeros(size, np.uint8)
             return np.asarray(multihost_utils.broadcast_one_to_all(letters)).tobytes()
-
-    def in_shares(self, of_some: Callable[[np.ndarray], np.ndarray], count: int) -> np.ndarray:
-        """(numbers, rows) of all rows, where every process computes those of some."""
-        if not self.several:
-            return of_some(np.arange(count))
-        width = -(-count // len(self.processes))
-        index = np.arange(len(self.processes) * width).reshape(width, -1)  # the rows of a process in each column
-        own = of_some(np.minimum(index[:, jax.process_index()], count - 1))
-        return np.moveaxis(self.gathered(own), 0, -1).reshape(len(own), -1)[:, :count]
 
     @contextmanager
     def together(self) -> Iterator[None]:

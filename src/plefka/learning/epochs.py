@@ -10,10 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.errors import InvalidInput, ProcessLost
+from plefka.learning.annealed import RowsScore
 from plefka.learning.checkpoint import Checkpoint, fingerprint
 from plefka.learning.fitted import HISTORY_COLUMNS, Fitted, Stopped
 from plefka.learning.gradient_step import TrainingState
-from plefka.learning.honest_score import HonestScore, RowsScore, Verdict
+from plefka.learning.honest_score import HonestScore, Verdict
 from plefka.learning.patterns import Patterns
 from plefka.learning.steps import BatchNumber, Steps
 from plefka.progress import interruptible, progress, uninterrupted
@@ -96,16 +97,19 @@ class Loop:
     def _epoch(self, epoch: int, check: Callable[[], None]) -> dict:
         """All batches once. The state changes at the end, so that an interruption returns whole epochs."""
         self._batches(epoch, check)
-        training = self._training()
-        state, last_usable, alive = self._usable(self.begun.state, training["objective"])
+        (total, counted, converged), rows = self.begun.sums, self.run.data.total
+        with np.errstate(divide="ignore", invalid="ignore"):
+            during = total / counted
+        state, last_usable, alive = self._usable(self.begun.state, during)
         network = self.steps.network(state.free)
         held, validation = self.held_score, RowsScore(*np.full((2, *self.stack), np.nan))
         if held is not None and held.is_due(epoch + 1):
             validation = held.of(network)
         entry = {
             "epoch": epoch + 1,
-            **training,
-            "objective": self.steps.objective(network, training["objective"], epoch),
+            "objective": self.steps.objective(network, during, epoch),
+            "solved": counted / rows,
+            "converged": converged / rows,
             "log_likelihood": self.steps.exact(network),
             "validation": validation.value,
             "validation_error": validation.error,
@@ -135,13 +139,6 @@ class Loop:
                 raise KeyboardInterrupt
             if not devices.several:  # which stop after the same batch
                 check()
-
-    def _training(self) -> dict:
-        """The entries of the history that all batches of an epoch give together."""
-        (total, counted, converged), rows = self.begun.sums, self.run.data.total
-        with np.errstate(divide="ignore", invalid="ignore"):
-            objective = total / counted
-        return {"objective": objective, "solved": counted / rows, "converged": converged / rows}
 
     def _usable(self, state: TrainingState, objective: Any) -> tuple[TrainingState, TrainingState, Any]:
         """Network by network: the new state, or for good the last one that was usable."""
@@ -198,7 +195,7 @@ class Loop:
 
     def _verdict(self, network: Any, history: dict) -> Verdict:
         """What ln P of the rows says of the objective, where it costs little beside learning."""
-        data, nothing = self.run.data, Verdict({}, np.zeros(self.stack, bool), {}, {})
+        data, nothing = self.run.data, Verdict((), np.zeros(self.stack, bool))
         if not isinstance(data, Patterns) or not len(history["epoch"]):
             return nothing
         score = HonestScore(self.steps, data)

@@ -1,7 +1,6 @@
 """fit(network, rows, method) -> Fitted: raise the method's estimate of ln P(rows), epoch after epoch."""
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +8,17 @@ import numpy as np
 
 from plefka.errors import InvalidInput
 from plefka.inference.library import parse_method
+from plefka.learning import of_beliefs, of_machines
 from plefka.learning.checkpoint import Checkpoint
 from plefka.learning.devices import Devices
 from plefka.learning.epochs import Loop
 from plefka.learning.fitted import Fitted, N
 from plefka.learning.parameters import masked, parametrisation
-from plefka.learning.patterns import Data, as_patterns
+from plefka.learning.patterns import Data, as_patterns, spread
 from plefka.learning.records import Records
 from plefka.learning.steps import LearningRun
 from plefka.learning.stream import Stream, is_streamed
+from plefka.methods.for_learning import Reweighted
 from plefka.methods.method import Method
 from plefka.networks.activations import Activation, Sigmoid, as_activation
 from plefka.networks.belief import BeliefNetwork
@@ -27,7 +28,6 @@ from plefka.tables.columns import IdColumns
 from plefka.tables.dataset import as_dataset, is_dataset
 
 TOL = 1e-4
-LEARNERS = {BeliefNetwork: "plefka.learning.of_beliefs", BoltzmannMachine: "plefka.learning.of_machines"}
 
 
 def fit(
@@ -142,31 +142,33 @@ def fit(
             raise InvalidInput("validation_weights are for the rows in validation; pass these too, or leave them out.")
         given = (network, validation, validation_weights, "validation")
         held_out = None if validation is None else as_patterns(*given, id_columns=id_columns)
-        size: int = batch_size or kind.batch_size(data, chosen)
-        data = kind.spread(data, chosen, size)
+        learner = of_beliefs.learner(chosen) if kind is of_beliefs else kind
+        size: int = batch_size or learner.batch_size(data, chosen)
+        data = spread(data, size) if isinstance(chosen, Reweighted) else data
         if len(data) > size and seed is None:
             raise InvalidInput(
                 f"{len(data):,} rows in batches of {size} are shuffled by a seed; add one, as in "
                 "fit(..., seed=0), or raise batch_size."
             )
         rules = parametrisation(network, masks, frozen, shared)
-        settings = kind.settings(network, data, chosen, rules, (float(l1), float(l2)), _tolerance(tol, chosen))
+        settings = learner.settings(network, data, chosen, rules, (float(l1), float(l2)), _tolerance(tol, chosen))
         if optimizer is not None and not all(callable(getattr(optimizer, name, None)) for name in ("init", "update")):
             raise InvalidInput(
                 f"optimizer must have the functions init and update, as those of optax do; got {optimizer!r}. "
                 "Pass optax.adam(0.05), say."
             )
-        moving = optimizer or kind.optimizer(data, chosen)
+        moving = optimizer or learner.optimizer(data, chosen)
         run = LearningRun(network, settings, data, held_out, chosen, moving, size, seed, epochs, patience, found)
-        steps = kind.steps(run)
+        steps = learner.steps(run)
     return Loop(run, steps, callback, Checkpoint(checkpoint, checkpoint_every, found), verbose).learn()
 
 
 def _kind(network: Any) -> Any:
     """The module that says how a kind of network is learned."""
-    for kind, module in LEARNERS.items():
-        if isinstance(network, kind):
-            return import_module(module)
+    if isinstance(network, BeliefNetwork):
+        return of_beliefs
+    if isinstance(network, BoltzmannMachine):
+        return of_machines
     raise InvalidInput(f"network must be a BeliefNetwork or a BoltzmannMachine; got {type(network).__name__}.")
 
 

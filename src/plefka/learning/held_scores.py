@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plefka.learning.annealed import AnnealingStart, log_partitions
+from plefka.learning.annealed import AnnealingStart, independent, log_partitions
 from plefka.learning.patterns import Patterns
 from plefka.learning.scoring import score
 from plefka.learning.semi_restricted import SemiRestricted
@@ -36,9 +36,7 @@ class HeldRows(NamedTuple):
 
     def of_columns(self) -> HeldScore:
         """By independent columns."""
-        V, units = self.rows.values, self.rows.units
-        log_p = (V == 1) @ np.log(self.on)[units] + (V == 0) @ np.log1p(-self.on)[units]
-        return HeldScore(float(log_p @ self.rows.counts / self.rows.total), 0.0, Accuracy.EXACT)
+        return HeldScore(independent(self.rows, self.on[self.rows.units]), 0.0, Accuracy.EXACT)
 
     def of_machine(self, machine: SemiRestricted, seconds: float, number: int = 0) -> HeldScore:
         """By a machine around columns that are 0, with as many temperatures as the seconds allow."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from plefka.learning import likelihood
-from plefka.learning.annealed import annealed_score, annealed_work, independent
+from plefka.learning.annealed import RowsScore, annealed_score, annealed_work, independent
 from plefka.learning.fitted import counted
 from plefka.learning.patterns import MISSING, Patterns
 from plefka.learning.scoring import score_patterns
@@ -40,30 +40,11 @@ WORSE = (
 BETTER = {True: "SJJ, reweighted or em", False: "persistent or pseudolikelihood"}  # of belief networks, and machines
 
 
-class RowsScore(NamedTuple):
-    """ln P per row and its standard error; of a stack one for each network."""
-
-    value: Any
-    error: Any
-
-
 class Verdict(NamedTuple):
-    """Of a run: which sentences hold of which networks, which have diverged, and what the sentences speak of."""
+    """Of a run: sentences with the numbers of the first network that each is about, and which have diverged."""
 
-    holds: dict[str, Any]
+    sentences: tuple[str, ...]
     diverged: Any
-    about: dict[str, str]
-    numbers: dict[str, Any]
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """With the numbers of the first network that each is about."""
-        return tuple(self._sentence(text, np.ravel(mask)) for text, mask in self.holds.items() if np.any(mask))
-
-    def _sentence(self, text: str, mask: np.ndarray) -> str:
-        numbers = {name: np.ravel(values)[np.argmax(mask)] for name, values in self.numbers.items()}
-        kind = f"(by sampling, +- {numbers['error']:.2g})" if numbers["error"] else "(exact)"
-        return counted(text.format(**numbers, **self.about, kind=kind), mask)
 
 
 class HonestScore:
@@ -89,7 +70,8 @@ class HonestScore:
     def verdict(self, network: Any, objective: Any) -> "Verdict":
         """What the score says of a run that ended with this network, and this objective."""
         begun, ended, alone = self.of(self.steps.run.network), self.of(network), independent(self.rows)
-        if is_alone := not self.steps.estimates and bool(np.all(begun.value < alone)):  # no estimate of its own
+        is_less = bool(np.all(begun.value < alone - SLIGHT * abs(alone)))
+        if is_alone := is_less and not self.steps.estimates:  # no estimate of its own
             begun = RowsScore(np.full_like(begun.value, alone), begun.error)
         error = 5 * np.hypot(begun.error, ended.error)
         slack = error + SLIGHT * np.abs(begun.value)
@@ -103,7 +85,8 @@ class HonestScore:
             "better": BETTER[isinstance(network, BeliefNetwork)],
         }
         numbers = {"objective": objective, "score": ended.value, "error": ended.error, "begun": begun.value}
-        return Verdict({LEFT_BEHIND: above, WORSE: worse}, diverged, about, numbers)
+        holds = {LEFT_BEHIND: above, WORSE: worse}
+        return Verdict(tuple(sentence(*each, numbers, about) for each in holds.items() if np.any(each[1])), diverged)
 
     def of(self, network: Any) -> RowsScore:
         """Of the network, or of every one of a stack."""
@@ -113,24 +96,28 @@ class HonestScore:
         return RowsScore(*(np.reshape(part, self.steps.stack) for part in shared.T))
 
     def _work(self, rows: Patterns) -> int:
+        """The multiply-adds of a score, about."""
         network = self.steps.run.network
-        return work(network, rows) * (network.stack or 1)
+        work = len(rows) * network.num_edges * (SEARCHES + 2 * DRAWS)
+        if not isinstance(network, BeliefNetwork):
+            work = annealed_work(network, rows)
+        elif likelihood.affordable(network, rows):
+            work = 2 ** len(rows.latent) * (network.num_edges + len(rows) * len(rows.units))
+        return work * (network.stack or 1)
 
 
-def work(network: Any, rows: Patterns) -> int:
-    """The multiply-adds of a score, about."""
-    if not isinstance(network, BeliefNetwork):
-        return annealed_work(network, rows)
-    if likelihood.affordable(network, rows):
-        return 2 ** len(rows.latent) * (network.num_edges + len(rows) * len(rows.units))
-    return len(rows) * network.num_edges * (SEARCHES + 2 * DRAWS)
+def sentence(text: str, mask: Any, numbers: dict[str, Any], about: dict[str, str]) -> str:
+    """What is said of some networks, with the numbers of the first of them."""
+    first = {name: np.ravel(values)[np.argmax(mask)] for name, values in numbers.items()}
+    kind = f"(by sampling, +- {first['error']:.2g})" if first["error"] else "(exact)"
+    return counted(text.format(**first, **about, kind=kind), np.ravel(mask))
 
 
-def _mean(network: Any, rows: Patterns, seed: int) -> tuple[float, float]:
-    """ln P per row, and its error."""
+def _mean(network: Any, rows: Patterns, seed: int) -> RowsScore:
+    """Of one network."""
     if not isinstance(network, BeliefNetwork):
         return annealed_score(network, rows, seed)
     one_each = replace(rows, which=np.arange(len(rows)))
     found = score_patterns(network, one_each, None, seed, DRAWS, most=likelihood.LIKELIHOOD_WORK)
     share = rows.counts / rows.total
-    return float(share @ found.log_likelihood), float(np.linalg.norm(share * found.standard_error))
+    return RowsScore(float(share @ found.log_likelihood), float(np.linalg.norm(share * found.standard_error)))

@@ -34,19 +34,15 @@ def affordable(network: "BeliefNetwork", data: Data, most: int = LIKELIHOOD_WORK
 
 def exact(network: "BeliefNetwork", patterns: Patterns) -> np.ndarray:
     """ln P of every pattern, (patterns,), or (networks, patterns) of a stack."""
-    width = min(PATTERNS_PER_BLOCK, 2 ** len(patterns.latent)) * (network.stack or 1)
-    size = min(filled_size(len(patterns)), max(1, SUMMED_NUMBERS // width))
-    pieces = [np.arange(first, first + size) for first in range(0, len(patterns), size)]
-    found = [_of_some(network, patterns, np.minimum(piece, len(patterns) - 1)) for piece in pieces]
-    return np.concatenate(found, axis=-1)[..., : len(patterns)]
-
-
-def _of_some(network: "BeliefNetwork", patterns: Patterns, index: np.ndarray) -> np.ndarray:
     stacked = network.stack is not None
     storage = network.storage.take(0) if stacked else network.storage
-    work = len(index) * len(patterns.units) * min(PATTERNS_PER_BLOCK, 2 ** len(patterns.latent)) * (network.stack or 1)
-    observed = Observed.of(patterns, index)
-    found = _summed(network.parameters, storage, network.activation, observed, stacked=stacked, work=work)
+    width = min(PATTERNS_PER_BLOCK, 2 ** len(patterns.latent)) * (network.stack or 1)
+    size = min(filled_size(len(patterns)), max(1, SUMMED_NUMBERS // width))
+    parts, given = [], (network.parameters, storage, network.activation)
+    for first in range(0, len(patterns), size):
+        observed = Observed.of(patterns, np.minimum(np.arange(first, first + size), len(patterns) - 1))
+        parts.append(_summed(*given, observed, stacked=stacked, work=size * len(patterns.units) * width))
+    found = np.concatenate(parts, axis=-1)[..., : len(patterns)]
     return np.where(found < LEAST / 2, -np.inf, found)
 
 

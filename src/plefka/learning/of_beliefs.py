@@ -5,15 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 from plefka.errors import InvalidInput, MethodDoesNotApply
 from plefka.inference.library import METHODS
-from plefka.learning import by_free_energy, by_weighted_states, em_steps, patterns
-from plefka.learning.parameters import Parametrisation
+from plefka.learning import by_free_energy, by_weighted_states, em_steps
 from plefka.learning.patterns import Data
 from plefka.mean_field.schemes import MeanField
 from plefka.methods.for_learning import ExpectationMaximisation, Reweighted
 from plefka.methods.method import Method
 
 if TYPE_CHECKING:
-    from plefka.learning.steps import LearningRun, Steps
     from plefka.networks.belief import BeliefNetwork
 
 KINDS: dict[type, ModuleType] = {
@@ -23,7 +21,7 @@ KINDS: dict[type, ModuleType] = {
 }
 
 
-def _kind(method: Method) -> Any:
+def learner(method: Method) -> Any:
     """The module for a method: what it refuses, its batches, its optimizer, its settings and its steps."""
     for kind, module in KINDS.items():
         if isinstance(method, kind):
@@ -33,7 +31,7 @@ def _kind(method: Method) -> Any:
 
 def check(network: "BeliefNetwork", method: Method) -> None:
     """Refuse what cannot be learned, or not by this method."""
-    kind = _kind(method)
+    kind = learner(method)
     if network.activation.mixes_kinds:
         raise InvalidInput(
             "fit learns the weights and biases of units that are all of one kind; this network has units of different "
@@ -42,35 +40,12 @@ def check(network: "BeliefNetwork", method: Method) -> None:
     kind.check(network, method)
 
 
-def default(network: "BeliefNetwork", data: Data, epochs: int = 100, size: int | None = None) -> Method:
+def default(network: "BeliefNetwork", data: Data, epochs: int, size: int | None) -> Method:
     """The method unless one is given."""
     check(network, METHODS["G12"])
     return METHODS["G12"]
 
 
-def batch_size(data: Data, method: Method) -> int:
-    """Distinct rows for each step unless given."""
-    return _kind(method).batch_size(data, method)
-
-
-def spread(data: Data, method: Method, size: int) -> Data:
-    """The rows as batches have them: random gradients ask that no batch weighs much more than others."""
-    return patterns.spread(data, size) if isinstance(method, Reweighted) else data
-
-
 def optimizer(data: Data, method: Method) -> Any:
     """What moves the parameters unless given."""
-    return _kind(method).optimizer(data, method)
-
-
-def settings(
-    network: "BeliefNetwork", data: Data, method: Method, rules: Parametrisation, penalties: tuple[float, float],
-    tol: float,
-) -> Any:  # fmt: skip
-    """What every step of a run has in common."""
-    return _kind(method).settings(network, data, method, rules, penalties, tol)
-
-
-def steps(run: "LearningRun") -> "Steps":
-    """The steps of a run."""
-    return _kind(run.method).steps(run)
+    return learner(method).optimizer(data, method)

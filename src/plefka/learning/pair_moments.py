@@ -10,6 +10,7 @@ They are what a machine is learned by: d ln Z / dh_i = <S_i> and d ln Z / dW_ij 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -27,7 +28,6 @@ from plefka.inference.machine_response import (
     question_matrix,
     response,
 )
-from plefka.messages.message_methods import Bethe
 from plefka.methods.method import Method, does_not_apply
 from plefka.methods.posterior import CONVERGED, OUT_OF_STEPS
 from plefka.networks.evidence import Evidence
@@ -59,27 +59,13 @@ class Moments(NamedTuple):
         """Whether ln Z of all rows that count is."""
         return bool(self.exact == self.counted)
 
-    def joined(self, other: "Moments") -> "Moments":
-        """The sums over the rows of both."""
-        return jax.tree.map(np.add, self, other)
-
-
-def check(method: Method) -> None:
-    """Refuse a method that does not say how units vary together."""
-    if not isinstance(method, Exact | Bethe) and method.name not in LINEAR_RESPONSE:
-        why = "it does not say how the units of a Boltzmann machine vary together"
-        raise does_not_apply(method, why, "exact, G1, G2, bethe, persistent or pseudolikelihood")
-
 
 def moments(machine: "BoltzmannMachine", rows: np.ndarray, weights: np.ndarray, method: Method) -> Moments:
     """Of rows (rows, units) of 0, 1 and nan for hidden units, for one machine."""
     machine = machine.converted()
-    total: Moments | None = None
-    for index, reduction in reductions(method, machine, Evidence(rows, batched=True), prune=True):
-        some = _of_chunk(machine, reduction, weights[index], method)
-        total = some if total is None else total.joined(some)
-    assert total is not None
-    return total
+    chunks = reductions(method, machine, Evidence(rows, batched=True), prune=True)
+    found = (_of_chunk(machine, reduction, weights[index], method) for index, reduction in chunks)
+    return reduce(partial(jax.tree.map, np.add), found)
 
 
 def _of_chunk(machine: "BoltzmannMachine", reduction: Any, weights: np.ndarray, method: Method) -> Moments:

@@ -21,6 +21,9 @@ from plefka.networks.blocks import Blocks
 
 STEP_SIZE = 0.05
 HALVED_AFTER = 200  # steps of Adam, where they become shorter
+MIDDLE = 0.03  # of steps whose size a trial may choose
+SHORTER_AFTER = 200  # of these steps
+FULL_AFTER = 40  # of them, which are short while states are drawn from means that say nothing yet
 DESCENT, DESCENT_HALVED_AFTER = 0.3, 2000  # of plain steps
 NOTHING_MOVES = {
     False: "masks and frozen leave no parameter that may move.",
@@ -192,21 +195,24 @@ def adam(step_size: float = STEP_SIZE) -> Any:
 
 
 @lru_cache
-def swept_adam(step_size: float) -> Any:
-    """Adam with its step size in its state, so that one compiled program serves all sizes of a sweep."""
-    any_size = _adam_of_any_size()
-
-    def init(parameters: Any) -> Any:
-        state = any_size.init(parameters)
-        sizes = {"learning_rate": np.full_like(state.hyperparams["learning_rate"], step_size)}
-        return state._replace(hyperparams=sizes)
-
-    return optax_or_error().GradientTransformation(init, any_size.update)
+def adam_of_any_size() -> Any:
+    """Steps that fall as 1 / sqrt(1 + t / 200): on Plants they lead further than those that fall as 1 / t do."""
+    return optax_or_error().inject_hyperparams(_slowing)(learning_rate=MIDDLE)
 
 
-@lru_cache
-def _adam_of_any_size() -> Any:
-    return optax_or_error().inject_hyperparams(optax_or_error().adam)(learning_rate=STEP_SIZE)
+def _slowing(learning_rate: Any) -> Any:
+    optax = optax_or_error()
+    return optax.chain(
+        optax.scale_by_adam(),
+        optax.scale_by_schedule(lambda t: -jnp.minimum(1, (1 + t) / FULL_AFTER) / jnp.sqrt(1 + t / SHORTER_AFTER)),
+        optax.scale(learning_rate),
+    )
+
+
+def with_step_size(state: Any, size: Any) -> Any:
+    """The state of the optimiser with another size, of a stack one for each network."""
+    sizes = np.broadcast_to(size, np.shape(state.hyperparams["learning_rate"])).astype(float)
+    return state._replace(hyperparams=state.hyperparams | {"learning_rate": sizes})
 
 
 @lru_cache
@@ -224,7 +230,7 @@ class SlowingDescent(NamedTuple):
     take longer to call than steps of chains do.
     """
 
-    step_size: float
+    step_size: float = DESCENT
 
     def init(self, parameters: Any) -> Any:
         """How many steps were taken."""
@@ -234,8 +240,3 @@ class SlowingDescent(NamedTuple):
         """The change of the parameters, and the number of steps after it."""
         size = self.step_size / (1 + count / DESCENT_HALVED_AFTER)
         return jax.tree.map(lambda g: -size * g, gradient), count + 1
-
-
-def slowing_descent(step_size: float = DESCENT) -> SlowingDescent:
-    """Plain gradient steps that become shorter."""
-    return SlowingDescent(step_size)

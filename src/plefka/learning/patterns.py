@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,6 +97,10 @@ class Patterns(Data):
     def has_gaps(self) -> np.ndarray:
         return (self.values == MISSING).any(axis=0)
 
+    def frequencies(self) -> np.ndarray:
+        """How often each column is on, never 0 or 1."""
+        return (self.counts @ (self.values == 1) + 0.5) / (self.counts @ (self.values != MISSING) + 1)
+
     def rows(self, index: Any = slice(None)) -> np.ndarray:
         """Some patterns as evidence."""
         return self.evidence(self.values[index])
@@ -111,8 +114,13 @@ class Patterns(Data):
         return Patterns(self.values[kept], counts * 1.0, self.units, self.size, np.arange(len(kept)))
 
     def pieces(self, size: int, seed: int | None, epoch: int, skip: int, multiple: int) -> Iterator[Piece]:
-        for index, counts in islice(batches(self, size, seed, epoch, multiple), skip, None):
-            yield Piece(index, self.values[index], counts)
+        order, places = np.arange(len(self)), batch_places(size, len(self), multiple)
+        if size < len(self):
+            order = np.random.default_rng([seed or 0, epoch]).permutation(len(self))
+        for first in range(skip * size, len(self), size):
+            index = order[first : first + size]
+            filled = filled_up(index, places)
+            yield Piece(filled, self.values[filled], self.counts[filled] * (np.arange(places) < len(index)))
 
 
 def as_patterns(
@@ -212,18 +220,6 @@ def _merged(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.nda
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
     which = which.ravel()
     return values[first], np.bincount(which, weights, minlength=len(first)), which
-
-
-def batches(
-    patterns: Patterns, size: int, seed: int | None, epoch: int, multiple: int = 1
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """(indices, counts) of every batch of an epoch, in an order of its own; spare places have count 0."""
-    order = np.arange(len(patterns))
-    filled = batch_places(size, len(order), multiple)
-    if size < len(order):
-        order = np.random.default_rng([seed or 0, epoch]).permutation(len(patterns))
-    parts = (order[first : first + size] for first in range(0, len(order), size))
-    return [(filled_up(part, filled), np.r_[patterns.counts[part], np.zeros(filled - len(part))]) for part in parts]
 
 
 def spread(data: Data, size: int) -> Data:

@@ -6,31 +6,13 @@ spares the couplings that the first one found strong (the adaptive lasso of Zou,
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from plefka.learning.semi_restricted import Penalties, SemiRestricted
+from plefka.learning.semi_restricted import CompleteRows, Penalties, SemiRestricted
 from plefka.networks.activations import numpy_sigmoid
 
 ENOUGH = 2e-5  # the largest change of a coupling in a step, over the largest coupling
-
-
-class CompleteRows(NamedTuple):
-    """Distinct complete rows with their shares, and the means of the columns."""
-
-    V: np.ndarray  # float32
-    shares: np.ndarray
-    means: np.ndarray
-
-    @classmethod
-    def of(cls, values: np.ndarray, counts: np.ndarray) -> "CompleteRows":
-        V, shares = values.astype(np.float32), (counts / counts.sum()).astype(np.float32)
-        return cls(V, shares, (shares @ V).astype(np.float32))
-
-    def drawn(self, rng: np.random.Generator, shape: Any) -> np.ndarray:
-        """Numbers of rows."""
-        return rng.choice(len(self.V), shape, p=self.shares / self.shares.sum(dtype=float))
 
 
 def penalty_path(

@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.learning.gradient_step import Batch, Outcome, StepSettings, TrainingState, question_of, single
+from plefka.learning.parameters import adam_of_any_size
 from plefka.learning.patterns import Data, Patterns
-from plefka.learning.slowing_steps import adam_of_any_size
 from plefka.learning.weighted_states import log_mean_weight
 from plefka.networks.activations import log_sigmoid, sigmoid
 from plefka.runtime.precision import precision, to_numpy
@@ -54,9 +54,7 @@ class Recogniser:
     """The recognition network of a run, of a stack one for each network: `memory` is what steps change."""
 
     def __init__(self, data: Data, drawn: np.ndarray, units: int, seed: int, stack: tuple[int, ...]):
-        frequencies = np.full(len(data.units), 0.5)
-        if isinstance(data, Patterns):
-            frequencies = (data.counts @ (data.values == 1) + 0.5) / (data.counts @ (data.values >= 0) + 1)
+        frequencies = data.frequencies() if isinstance(data, Patterns) else np.full(len(data.units), 0.5)
         self.inputs = Inputs(data.units, np.flatnonzero(data.has_gaps()), frequencies)
         count, rng = len(data.units) + len(self.inputs.with_gaps), np.random.default_rng([seed, len(drawn)])
         weights = RecogniserWeights(

@@ -46,6 +46,7 @@ def max_steps(method: Any, default: int) -> int:
 class Steps(ABC):
     """The steps of a run."""
 
+    estimates = True  # whether the objective estimates ln P
     keeper: Any  # its `memory` is what later steps need of earlier ones, beside the parameters: arrays for checkpoints
 
     def __init__(self, run: LearningRun):
@@ -88,11 +89,6 @@ class Steps(ABC):
     @abstractmethod
     def accuracy(self) -> Accuracy:
         """What the objective is."""
-
-    @property
-    def estimates(self) -> bool:
-        """Whether the objective estimates ln P."""
-        return True
 
     def network(self, free: Any) -> Any:
         """The network with these free numbers."""

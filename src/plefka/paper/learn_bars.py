@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import entropy
 
 import plefka as pf
-from plefka.learning.parameters import swept_adam
+from plefka.learning.parameters import adam
 from plefka.mean_field.schemes import MeanField
 from plefka.paper.experiment_settings import Learning
 
@@ -44,7 +44,7 @@ def learn(learning: Learning, scheme: LearnedScheme, checkpoint: Path, advance: 
     method = pf.parse_method(scheme.method)
     own: dict[str, Any] = {"seed": learning.seed}  # of what the paper does not have: steps and batches by default
     if isinstance(method, MeanField):
-        method, own = replace(method, max_steps=learning.max_steps), {"optimizer": swept_adam(scheme.step_size)}
+        method, own = replace(method, max_steps=learning.max_steps), {"optimizer": adam(scheme.step_size)}
 
     def show(_entry: dict) -> None:
         advance()  # whose result must not stop the run

@@ -168,20 +168,17 @@ class BeliefTarget(AnnealedTarget):
 
     def crossed(self, S: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """States (units, count) of the posterior after some more such steps."""
-        S, count, gain = np.array(S), S.shape[1], self._gain(S, LEAST)
-        others = self._drawn(CROSSINGS * count, rng)
-        for other, more in zip(np.split(others, CROSSINGS, 1), np.split(self._gain(others, LEAST), CROSSINGS)):
-            with np.errstate(invalid="ignore"):  # from an impossible state to another
-                accepted = np.log(rng.random(count)) < more - gain
-            S[:, accepted], gain = other[:, accepted], np.where(accepted, more, gain)
-        return S
+        particles = BeliefParticles(np.array(S), LEAST)
+        for _ in range(CROSSINGS):
+            self._cross(particles, 1.0, rng)
+        return particles.S
 
     def _cross(self, particles: BeliefParticles, beta: float, rng: np.random.Generator) -> None:
         """States of the start are proposed, and accepted by their gain."""
         old, other = self.gain(particles), replace(self.start(particles.S.shape[1], rng), floor=particles.floor)
         with np.errstate(invalid="ignore"):  # from an impossible state to another
             accepted = np.log(rng.random(len(old))) < beta * (self.gain(other) - old)
-        particles.S[:, accepted] = other.S[:, accepted]
+        particles.S[:, accepted], particles.gain = other.S[:, accepted], np.where(accepted, self.gain(other), old)
         particles.proposes = bool(accepted.mean() >= ACCEPTED)
 
     def _visit_all(self, S: np.ndarray, beta: float, floor: float, rng: np.random.Generator, sums: Any) -> None:

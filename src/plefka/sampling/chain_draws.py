@@ -57,7 +57,11 @@ class Draws:
 
 def draws(solution: Any, most: int) -> Draws:
     """See `Solution.draws`."""
-    method = _gibbs(solution)
+    method = solution.method
+    if not isinstance(method, Gibbs):
+        raise InvalidInput(f"draws are those of gibbs; got a solution by {method}. Use method='gibbs[seed=0]'.")
+    if solution.is_batch:
+        raise InvalidInput("draws are for one row of evidence; got a batch. Infer one of its rows alone.")
     if not isinstance(most, int | np.integer) or isinstance(most, bool) or most < 1:
         raise InvalidInput(f"most must be a whole number of draws from 1 on; got {most!r}.")
     size = method.chains * solution.network.size
@@ -79,12 +83,3 @@ def over_chains(averages: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The average of all chains from that of each (chains, ...), and its standard error, by how they differ."""
     error = averages.std(axis=0, ddof=1) if len(averages) > 1 else np.full(averages.shape[1:], np.nan)
     return averages.mean(axis=0), error / np.sqrt(len(averages))
-
-
-def _gibbs(solution: Any) -> Gibbs:
-    method = solution.method
-    if not isinstance(method, Gibbs):
-        raise InvalidInput(f"draws are those of gibbs; got a solution by {method}. Use method='gibbs[seed=0]'.")
-    if solution.is_batch:
-        raise InvalidInput("draws are for one row of evidence; got a batch. Infer one of its rows alone.")
-    return method

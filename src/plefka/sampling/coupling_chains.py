@@ -67,14 +67,13 @@ def full_matrix(storage: Blocks) -> np.ndarray:
 
 
 class PairSampler:
-    """Sweeps that visit units of one colour together: no two of them are coupled.
+    """Sweeps that visit units of one colour together: no two of them are coupled."""
 
-    `colours`: those of an earlier question with the same couplings, but for their weights.
-    """
-
-    def __init__(self, question: Question, colours: list[np.ndarray] | None = None):
+    def __init__(self, question: Question):
         self.target = PairTarget(question)
-        self.colours = _colours_of(self.target) if colours is None else colours
+        matrices = map(sp.csr_array, self.target.matrices)
+        coupled = sum((abs(W) for W in matrices), sp.csr_array((self.target.size,) * 2))
+        self.colours = colours(sp.csr_array(coupled))
 
     def annealed(
         self, count: int, betas: np.ndarray, key: np.ndarray, rng: np.random.Generator
@@ -90,7 +89,7 @@ class PairSampler:
             self._sweep(S, beta, np.random.default_rng([*map(int, key), number]))
         return S, log_w
 
-    def swept(self, S: np.ndarray, count: int, key: np.ndarray, first: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    def swept(self, S: np.ndarray, count: int, key: np.ndarray, first: int) -> tuple[np.ndarray, np.ndarray]:
         """States (units, rows, columns) after sweeps number `first`, ..., and the sums over them of P(on | others)."""
         S, sums = np.array(S, float), np.zeros(S.shape)
         for number in range(first, first + count):
@@ -107,11 +106,6 @@ class PairSampler:
             chances[units] = p = np.where(free[units], numpy_sigmoid(x), S[units])
             S[units] = np.where(free[units], rng.random(p.shape) < p, S[units])
         return chances
-
-
-def _colours_of(target: PairTarget) -> list[np.ndarray]:
-    coupled = sum((abs(W) for W in map(sp.csr_array, target.matrices)), sp.csr_array((target.size,) * 2))
-    return colours(sp.csr_array(coupled))
 
 
 def colours(coupled: Any) -> list[np.ndarray]:

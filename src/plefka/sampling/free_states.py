@@ -1,4 +1,4 @@
-"""States of a Boltzmann machine of which nothing is observed: sweeps of Gibbs sampling, and annealing, of many at once.
+"""States of a Boltzmann machine: sweeps of Gibbs sampling, and annealing where nothing is observed, of many at once.
 
 Units of one colour are not coupled to each other and are drawn together, in single precision. Those of the last colour
 are summed out in closed form where weights are needed: given the others,
@@ -51,18 +51,21 @@ class FreeStates:
         """h_i + sum_j W_ij S_j."""
         return self.h[colour.units] + colour.weights @ S[colour.near]
 
-    def swept(self, S: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-        """States after sweeps, the last colour first; before that colour is drawn once more."""
+    def swept(self, S: np.ndarray, count: int, rng: np.random.Generator, free: np.ndarray | None = None) -> np.ndarray:
+        """States after sweeps, the last colour first, before that colour is drawn once more; `free`: what is drawn."""
         S = S.astype(Single)
+        colours = [each for each in (self.last, *self.colours[:-1]) if free is None or free[each.units].any()]
         for _ in range(count):
-            for colour in (self.last, *self.colours[:-1]):
-                S[colour.units] = drawn(self.fields(colour, S), rng)
+            for colour in colours:
+                new = drawn(self.fields(colour, S), rng)
+                S[colour.units] = new if free is None else np.where(free[colour.units], new, S[colour.units])
         return S
 
-    def averaged(self, S: np.ndarray) -> np.ndarray:
-        """States with P(on | all others) in the place of those of the last colour."""
-        U = S.astype(Single)
-        U[self.last.units] = chances(self.fields(self.last, U))
+    def averaged(self, S: np.ndarray, free: np.ndarray | None = None) -> np.ndarray:
+        """States with P(on | all others) in the place of those of the last colour that are free."""
+        U, last = S.astype(Single), self.last.units
+        p = chances(self.fields(self.last, U))
+        U[last] = p if free is None else np.where(free[last], p, U[last])
         return U
 
     def annealed(self, alone: np.ndarray, runs: int, betas: np.ndarray, rng: np.random.Generator) -> np.ndarray:

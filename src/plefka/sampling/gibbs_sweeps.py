@@ -39,14 +39,6 @@ class Chains(NamedTuple):
     on: Any  # how many edges of probability one are on; None where there is no such edge
 
 
-class Schedule(NamedTuple):
-    """Sweeps number `first`, `first` + 1, ...: `count` of them in all."""
-
-    key: Any  # of the random numbers
-    first: Any
-    count: Any
-
-
 class Sampler:
     """A question laid out for sweeps."""
 
@@ -67,8 +59,8 @@ class Sampler:
         work = SWEEPS_AT_ONCE * sum(table.children.size for table in self.tables) * chains.S[0].size
         sums = np.zeros((self.target.size + 1, *S.shape[1:]))  # with a place for units that fill up
         for number in range(first, first + count, SWEEPS_AT_ONCE):
-            some = Schedule(key, number, min(SWEEPS_AT_ONCE, first + count - number))
-            chains, found = _swept(self.factors, self.tables, chains, some, work=work)
+            some = number, min(SWEEPS_AT_ONCE, first + count - number)
+            chains, found = _swept(self.factors, self.tables, chains, key, *some, work=work)
             for table, values in zip(self.tables, found, strict=True):
                 sums[table.units] += values
         return np.array(chains.S[: self.target.size]), sums[:-1]
@@ -81,22 +73,23 @@ def _factor(f: Activation, x, on, S):
 
 
 def _sweep(
-    factors: ChainFactors, tables: tuple[Visits, ...], chains: Chains, schedule: Schedule
+    factors: ChainFactors, tables: tuple[Visits, ...], chains: Chains, key: Any, first: Any, count: Any
 ) -> tuple[Chains, tuple]:
+    """The chains after sweeps number `first`, ..., `count` of them in all, and the sums of P(on | others)."""
     sums = tuple(jnp.zeros((*table.units.shape, *chains.S.shape[1:])) for table in tables)
-    key = jax.random.wrap_key_data(schedule.key, impl="threefry2x32")
+    key = jax.random.wrap_key_data(key, impl="threefry2x32")
 
     def sweep(k, carry):
         chains, sums = carry
         L = factors.counted * _factor(factors.activation, chains.x, chains.on, chains.S)
-        keys = jax.random.split(jax.random.fold_in(key, schedule.first + k), len(tables))
+        keys = jax.random.split(jax.random.fold_in(key, first + k), len(tables))
         done = []
         for table, total_on, sub in zip(tables, sums, keys, strict=True):
             chains, L, on = _visit_all(factors, table, chains, L, sub)
             done.append(total_on + on)
         return chains, tuple(done)
 
-    return jax.lax.fori_loop(0, schedule.count, sweep, (chains, sums))
+    return jax.lax.fori_loop(0, count, sweep, (chains, sums))
 
 
 _swept = Program(_sweep)

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils._set_output import ADAPTERS_MANAGER, _get_output_config
 
-from plefka.errors import MissingExtra
 from plefka.runtime import extras
 from plefka.tables.columns import Columns, Roles, id_note, of_frame, reason_for_id
 from plefka.tables.values import NO_STATE, is_numeric, states_of
@@ -21,11 +20,6 @@ def as_given(values: np.ndarray, X: Any, model: Any, columns: Callable[[], Any])
     return values if adapter is None else adapter.create_container(values, X, columns)
 
 
-def series_of(values: np.ndarray, X: Any, name: str) -> Any:
-    """A number for every row: a Series with the index of X where that is a DataFrame of pandas."""
-    return extras.pandas().Series(values, index=X.index, name=name) if hasattr(X, "iloc") else values
-
-
 def curve_of(histories: list[dict[str, np.ndarray]], labels: Any = None) -> Any:
     """A DataFrame with a row for each epoch; `labels`: what the column `class` says of each of several histories."""
     pandas = extras.pandas("learning_curve_")
@@ -34,14 +28,6 @@ def curve_of(histories: list[dict[str, np.ndarray]], labels: Any = None) -> Any:
         for label, frame in zip(labels, frames, strict=True):
             frame.insert(0, "class", label)
     return pandas.concat(frames, ignore_index=True)
-
-
-def table_of(records: list[dict[str, Any]]) -> Any:
-    """A DataFrame of records, or the records where pandas is not installed."""
-    try:
-        return extras.pandas().DataFrame(records)
-    except MissingExtra:
-        return records
 
 
 def as_numbers(frame: Any, features: Collection[str] | None = None) -> Any:

@@ -6,12 +6,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, DensityMixin, TransformerMixin, _fit_context
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted
 
 from plefka.learning.fitted import Fitted
 from plefka.runtime import extras
 from plefka.sklearn.binary_rows import LARGEST_SEED, BinaryEstimator
-from plefka.sklearn.containers import as_given, curve_of, series_of
+from plefka.sklearn.containers import as_given, curve_of
 from plefka.sklearn.learner import Learner, LearningData
 
 
@@ -45,7 +46,8 @@ class BinaryDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMi
     def score_samples(self, X: Any) -> Any:
         """ln P of every row, of what is not missing in it: exact if `score_is_bound_`, else an estimate by sampling."""
         check_is_fitted(self)
-        return series_of(self._log_likelihood(self._rows(X, reset=False)), X, "log_likelihood")
+        values = self._log_likelihood(self._rows(X, reset=False))
+        return extras.pandas().Series(values, X.index, name="log_likelihood") if hasattr(X, "iloc") else values
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # pyright: ignore
         """The mean of `score_samples`, weighted if rows have weights."""
@@ -63,6 +65,9 @@ class BinaryDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMi
         return self._as_rows(rows, extras.pandas().DataFrame(rows) if hasattr(self, "feature_names_in_") else None)
 
     # ---- hidden units ------------------------------------------------------------------------------------------------
+
+    def _check_hidden(self) -> None:
+        """An AttributeError where there are none to transform rows to."""
 
     def transform(self, X: Any) -> np.ndarray:
         """The posterior means of the hidden units: (rows, hidden units)."""
@@ -115,6 +120,17 @@ class BinaryDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMi
         """Values of the columns in a container like X, or as `set_output` says; `labels`: numbers that name columns."""
         is_numbered = not hasattr(self, "feature_names_in_") and labels is not None and len(labels) == values.shape[1]
         return as_given(values, X, self, lambda: labels if is_numbered else _check_feature_names_in(self))
+
+
+def has_hidden(model: BinaryDensity) -> bool:
+    """Whether rows can be transformed, as `available_if` asks."""
+    model._check_hidden()
+    return True
+
+
+# Outside of the class, as scikit-learn wraps a transform inside it in a function that is always there.
+for _name in ("transform", "fit_transform"):
+    setattr(BinaryDensity, _name, available_if(has_hidden)(getattr(BinaryDensity, _name)))
 
 
 class LearnedDensity(BinaryDensity, Learner):

@@ -1,5 +1,6 @@
 """DensityModel: the families of networks are tried on rows that are held out, and the best one learns."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -10,21 +11,15 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 
-from plefka.learning.density_search import Found, search
+from plefka.errors import MissingExtra
+from plefka.learning.density_search import search
+from plefka.learning.fitted import Fitted
 from plefka.networks.belief import BeliefNetwork
+from plefka.runtime.extras import pandas
 from plefka.sklearn.belief_estimators import BeliefNetworkModel
 from plefka.sklearn.binary_rows import BinaryEstimator
-from plefka.sklearn.containers import table_of
-from plefka.sklearn.density import BinaryDensity, LearnedDensity
+from plefka.sklearn.density import BinaryDensity, LearnedDensity, has_hidden
 from plefka.sklearn.machine_estimators import BoltzmannMachineModel, RestrictedBoltzmannMachine
-
-
-def _has_hidden(model: "DensityModel") -> bool:
-    if not hasattr(model, "network_"):
-        raise AttributeError("Whether the network has hidden units to transform rows to is known after fit.")
-    if not model._n_features_out:
-        raise AttributeError("The best network has no hidden units to transform rows to; see tried_ for others.")
-    return True
 
 
 @dataclass(eq=False, repr=False)
@@ -68,18 +63,28 @@ class DensityModel(BinaryDensity):
         )  # fmt: skip
         self.network_, self.fitted_, self.history_ = found.network, found.fitted, found.history
         self.score_, self.score_error_, self.score_kind_ = found.held_log_likelihood, found.standard_error, found.kind
-        self.tried_, self.stopped_, self.seconds_ = table_of(found.tried), found.stopped, found.seconds
-        self.estimator_ = self._estimator(found, seed)
+        self.tried_, self.stopped_, self.seconds_ = found.tried, found.stopped, found.seconds
+        with suppress(MissingExtra):
+            self.tried_ = pandas().DataFrame(found.tried)
+        self.estimator_ = self._estimator(found.fitted, seed)
         return self
 
-    def _estimator(self, found: Found, seed: int) -> LearnedDensity:
+    def _estimator(self, fitted: Fitted, seed: int) -> LearnedDensity:
         """The network as the estimator of its kind, which knows how to answer."""
-        network, method = found.network, found.fitted.method
-        if not isinstance(network, BeliefNetwork):
+        network, method = fitted.network, fitted.method
+        if isinstance(network, BeliefNetwork):
+            layers: Any = network.layers
+            model: LearnedDensity = BeliefNetworkModel(layers[:-1], network.activation, method)
+        else:
             kind = RestrictedBoltzmannMachine if network.is_restricted else BoltzmannMachineModel
-            return kind(self._n_features_out, method)._adopted(found.fitted, self, seed)
-        layers: Any = network.layers
-        return BeliefNetworkModel(layers[:-1], network.activation, method)._adopted(found.fitted, self, seed)
+            model = kind(self._n_features_out, method)
+        return model._adopted(fitted, self, seed)
+
+    def _check_hidden(self) -> None:
+        if not hasattr(self, "network_"):
+            raise AttributeError("Whether the network has hidden units to transform rows to is known after fit.")
+        if not self._n_features_out:
+            raise AttributeError("The best network has no hidden units to transform rows to; see tried_ for others.")
 
     @property
     def score_is_bound_(self) -> bool:
@@ -95,13 +100,8 @@ class DensityModel(BinaryDensity):
     def _means(self, rows: np.ndarray) -> np.ndarray:
         return self.estimator_._means(rows)
 
-    @available_if(lambda model: _has_hidden(model) and hasattr(model.estimator_, "inverse_transform"))
+    @available_if(lambda model: has_hidden(model) and hasattr(model.estimator_, "inverse_transform"))
     def inverse_transform(self, X: Any) -> Any:
         """P(on) of the visible units, given means or states of the hidden ones."""
         model: Any = self.estimator_
         return self._as_rows(np.asarray(model.inverse_transform(X)), X)
-
-
-# Outside of the class, as scikit-learn wraps a transform inside it in a function that is always there.
-for _name in ("transform", "fit_transform"):
-    setattr(DensityModel, _name, available_if(_has_hidden)(getattr(BinaryDensity, _name)))

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from plefka.ensembles import machine_around
@@ -33,18 +32,6 @@ SCORE_SECONDS = 1.0  # seconds of an exact ln Z of the free machine
 RUNS, TEMPERATURES = 100, 1000  # of the annealing that estimates it elsewhere
 ROW_RUNS, ROW_TEMPERATURES = 25, 200  # of the annealing of a row that leaves many units
 APPROXIMATE = "G2"  # for rows that leave many units, where the method of learning has no posterior
-
-
-class FreeMachine:
-    """ln Z of a machine of which nothing is observed, computed when it is first asked for, and kept."""
-
-    def __init__(self, machine: BoltzmannMachine, seed: int, seconds: float):
-        self.machine, self.seed, self.seconds = machine, seed, seconds
-
-    @cached_property
-    def log_partition(self) -> LogPartitions:
-        nothing = np.full((1, self.machine.size), np.nan)
-        return log_partitions(self.machine, nothing, (self.seed,), RUNS, TEMPERATURES, seconds=self.seconds)
 
 
 @dataclass(eq=False, repr=False)
@@ -84,11 +71,17 @@ class MachineModel(LearnedDensity):
         return method, self._steps() if self.learning_rate is None else self._steps(self.learning_rate)
 
     def _keep(self, fitted: Fitted, history: dict[str, np.ndarray]):
-        seconds = np.inf if isinstance(fitted.method, Exact) else SCORE_SECONDS
-        self._free = FreeMachine(fitted.network, self._first_seed, seconds)
+        vars(self).pop("_free", None)  # of an earlier network
         return super()._keep(fitted, history)
 
     # ---- the density -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _free(self) -> LogPartitions:
+        """ln Z of the machine of which nothing is observed, computed when it is first asked for."""
+        nothing, seed = np.full((1, self.network_.size), np.nan), (self._first_seed,)
+        seconds = np.inf if isinstance(self.fitted_.method, Exact) else SCORE_SECONDS
+        return log_partitions(self.network_, nothing, seed, RUNS, TEMPERATURES, seconds=seconds)
 
     @property
     def machine_(self) -> BoltzmannMachine:
@@ -100,13 +93,13 @@ class MachineModel(LearnedDensity):
     def log_partition_(self) -> float:
         """ln Z of the machine: exact where that is quick, else an estimate by annealed importance sampling."""
         check_is_fitted(self)
-        return float(self._free.log_partition.value[0])
+        return float(self._free.value[0])
 
     @property
     def log_partition_error_(self) -> float:
         """The standard error of `log_partition_`; 0 where that is exact."""
         check_is_fitted(self)
-        return float(self._free.log_partition.error[0])
+        return float(self._free.error[0])
 
     def _is_bound(self) -> bool:
         """Whether every sum is exact: no row leaves more states than the free machine has."""
@@ -128,8 +121,8 @@ class MachineModel(LearnedDensity):
 
     def _means(self, rows: np.ndarray) -> np.ndarray:
         machine, evidence, short = self.network_, self._evidence(self.network_, rows), self._is_short(rows)
-        found = np.zeros(evidence.shape)
-        for some, method in ((short, "exact"), (~short, self._posterior_method())):
+        found, own = np.zeros(evidence.shape), self.fitted_.method
+        for some, method in ((short, "exact"), (~short, APPROXIMATE if isinstance(own, ForLearning) else own)):
             if some.any():
                 found[some] = self._solved(machine, evidence[some], method).means
         return found
@@ -139,10 +132,6 @@ class MachineModel(LearnedDensity):
         missing, hidden = np.isnan(rows).sum(axis=1), self._n_features_out
         bits = np.minimum(missing, hidden) if self.is_restricted else np.maximum(missing + hidden - 1, 0)
         return np.exp2(bits) * (missing + hidden) <= SCORE_WORK
-
-    def _posterior_method(self) -> str | Method:
-        method = self.fitted_.method
-        return APPROXIMATE if isinstance(method, ForLearning) else method
 
 
 class RestrictedBoltzmannMachine(MachineModel):
@@ -222,16 +211,9 @@ class BoltzmannMachineModel(MachineModel):
     is_restricted: ClassVar[bool] = False
     n_hidden: int = 0
 
-
-def _has_hidden(model: BoltzmannMachineModel) -> bool:
-    if not model.n_hidden:
-        raise AttributeError(
-            "Without hidden units there is nothing to transform rows to. Add some, as in "
-            "BoltzmannMachineModel(n_hidden=8)."
-        )
-    return True
-
-
-# Outside of the class, as scikit-learn wraps a transform inside it in a function that is always there.
-for _name in ("transform", "fit_transform"):
-    setattr(BoltzmannMachineModel, _name, available_if(_has_hidden)(getattr(MachineModel, _name)))
+    def _check_hidden(self) -> None:
+        if not self.n_hidden:
+            raise AttributeError(
+                "Without hidden units there is nothing to transform rows to. Add some, as in "
+                "BoltzmannMachineModel(n_hidden=8)."
+            )

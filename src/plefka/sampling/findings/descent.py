@@ -27,31 +27,21 @@ class DescentPoint(NamedTuple):
     curvature: np.ndarray  # about how fast each slope changes
 
 
-class Lowest(NamedTuple):
-    """Where the descent ended; `value` is never above where it began."""
-
-    at: np.ndarray
-    value: float
-    converged: bool
-
-
 def descend(
     function: Callable[[np.ndarray], tuple[float, np.ndarray, np.ndarray]], at: np.ndarray, max_steps: int, tol: float
-) -> Lowest:
-    """From `at` downwards, until no slope is above `tol` or no step makes a difference.
+) -> DescentPoint:
+    """From `at` downwards, never up, until no slope is above `tol`, no step makes a difference, or steps run out.
 
     The function returns its value, its gradient, and positive guesses of the second derivatives.
     """
     here, memory, steps, idle = DescentPoint(at, *function(at)), deque(maxlen=MEMORY), 1, 0
-    while np.abs(here.slope).max(initial=0.0) > tol and idle < IDLE:
-        if steps >= max_steps:
-            return Lowest(here.at, here.value, False)
+    while np.abs(here.slope).max(initial=0.0) > tol and idle < IDLE and steps < max_steps:
         there, tried = _step(function, here, _direction(here, memory))
         steps += tried
         _remember(memory, there.at - here.at, there.slope - here.slope)
         idle = idle + 1 if here.value - there.value <= SMALL_CURVATURE * (1 + abs(here.value)) else 0
         here = there
-    return Lowest(here.at, here.value, True)
+    return here
 
 
 def _step(function: Callable, here: DescentPoint, direction: np.ndarray) -> tuple[DescentPoint, int]:

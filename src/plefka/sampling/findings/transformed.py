@@ -59,7 +59,6 @@ class BestTangents:
     z: np.ndarray
     means: np.ndarray
     bound: float
-    converged: bool
 
 
 class Transformed:
@@ -162,7 +161,7 @@ class Transformed:
         """The lowest bound that a search from here finds; it is never above the one it starts from."""
         lowest = descend(self.bound, z, search.max_steps, search.tol)
         _, means = self._bound_and_means(lowest.at)
-        return BestTangents(lowest.at, means, lowest.value, lowest.converged)
+        return BestTangents(lowest.at, means, lowest.value)
 
     def costs(self, found: BestTangents) -> np.ndarray:
         """How much lower the bound of a noisy-or network would be with one more finding exact, for each of them.
