@@ -57,8 +57,8 @@ def test_a_cluster_of_this_program_is_waited_for(tmp_path, monkeypatch):
             client.loop.add_callback(late.scale, 1)
             return said(client)
 
-        said = cluster_module._still_none
-        monkeypatch.setattr(cluster_module, "_still_none", and_then_one_comes)
+        said = cluster_module._address
+        monkeypatch.setattr(cluster_module, "_address", and_then_one_comes)
         with pytest.warns(PlefkaWarning, match=r"has no workers yet, and this call waits for the first one. If none"):
             assert answer(tmp_path / "out", client=client).rows == 64
 
