@@ -20,7 +20,7 @@ from benchmarks.measure import Row, at_least, at_most
 
 DRAWS, ALIKE, FOUND = 20, 0.9, 0.95
 KINDS = ((6, 30, 1500), (20, 100, 10000))  # causes, findings, rows
-EPOCHS, TEST_ROWS = {6: 100, 20: 10}, {6: 2000, 20: 500}
+EPOCHS, TEST_ROWS = {6: 100, 20: 5}, {6: 2000, 20: 200}
 BESIDE = {6: 20, 20: 1}  # draws that G12 learns
 
 

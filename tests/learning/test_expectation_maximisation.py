@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 import plefka as pf
+from plefka.learning.factor_starts import dependence, factorised
 from plefka.learning.patterns import as_patterns
 from plefka.learning.row_states import RowStates, warm
 from plefka.learning.shared_states import Families, SharedStates
@@ -102,6 +103,21 @@ def test_some_states_are_a_lower_bound_that_approaches_ln_p():
     assert errors[2] < 0.05 * counts.sum()
 
 
+def test_states_are_found_by_a_few_searches_where_half_is_missing():
+    net = planted_network(12, 60)[0]
+    rows = net.sample(seed=2, count=60)[:, 12:] * 1.0
+    rows[np.random.default_rng(0).random(rows.shape) < 0.5] = NAN
+    values, counts = all_units(net, rows)
+    families = Families(net)
+    fields, every = families.matrix(net.parameters), np.arange(len(values))
+    states, rng = RowStates(families, values, 32), np.random.default_rng(0)
+    warm(states, fields, every, counts, rng)
+    found = [states.step(fields, every, counts, rng).log_likelihood for _ in range(10)][-1]
+    gap = SharedStates(families, values).step(fields, every, counts).log_likelihood - found
+    assert gap.min() > -1e-12
+    assert gap.mean() < 0.2
+
+
 # ---- learning --------------------------------------------------------------------------------------------------------
 
 
@@ -120,11 +136,46 @@ def test_every_epoch_raises_the_exact_likelihood(layers, missing):
     )
 
 
-def test_a_planted_network_is_found():
+def planted_network(causes: int, findings: int) -> tuple[pf.BeliefNetwork, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
-    P = np.where(rng.random((30, 6)) < 0.25, rng.uniform(0.5, 0.95, (30, 6)), 0.0)
-    priors, leaks = rng.uniform(0.1, 0.35, 6), np.full(30, 0.02)
-    planted = pf.BeliefNetwork.layered([-np.log1p(-P)], [-np.log1p(-priors), -np.log1p(-leaks)], "noisy_or")
+    P = np.where(rng.random((findings, causes)) < 0.25, rng.uniform(0.5, 0.95, (findings, causes)), 0.0)
+    priors, leaks = rng.uniform(0.1, 0.35, causes), np.full(findings, 0.02)
+    return (
+        pf.BeliefNetwork.layered([-np.log1p(-P)], [-np.log1p(-priors), -np.log1p(-leaks)], "noisy_or"), P, priors
+    )  # fmt: skip
+
+
+def test_pairs_of_findings_depend_on_each_other_as_their_causes_say():
+    planted, P, priors = planted_network(6, 30)
+    u = np.sqrt(priors * (1 - priors)) * P / (1 - priors * P)
+    truth = np.log1p(u[:, None] * u).sum(axis=2)
+    rows = planted.sample(seed=1, count=40_000)[:, 6:]
+    part = np.where(np.random.default_rng(2).random(rows.shape) < 0.5, -1, rows)
+    for values in (rows, part):
+        found, certain = dependence(values, np.ones(len(rows)))
+        pairs = certain > 0
+        assert pairs.sum() == 30 * 29
+        errors = (found - truth)[pairs] * np.sqrt(certain[pairs])
+        assert abs(errors.mean()) < 0.2  # of a standard deviation: what is missing adds no bias
+        assert 0.5 < errors.std() < 1.5
+    squares, U = min((factorised(truth, certain, 6, np.random.default_rng(z)) for z in range(8)), key=lambda z: z[0])
+    alike = np.corrcoef(u.T, U.T)[:6, 6:]
+    assert squares < 0.02
+    assert alike[linear_sum_assignment(-alike)].min() > 0.95
+
+
+def test_the_least_squares_have_all_causes_where_half_is_missing():
+    planted, P, _ = planted_network(14, 70)
+    rows = planted.sample(seed=1, count=10_000)[:, 14:]
+    rows[np.random.default_rng(2).random(rows.shape) < 0.5] = -1
+    target, weights = dependence(rows, np.ones(len(rows)))
+    found = (factorised(target, weights, 14, np.random.default_rng(z)) for z in range(6))
+    alike = np.corrcoef(P.T, min(found, key=lambda z: z[0])[1].T)[:14, 14:]
+    assert alike[linear_sum_assignment(-alike)].min() > 0.9
+
+
+def test_a_planted_network_is_found():
+    planted, P, _ = planted_network(6, 30)
     train, test = (planted.sample(seed=seed, count=1500)[:, 6:] * 1.0 for seed in (1, 2))
     train[np.random.default_rng(3).random(train.shape) < 0.3] = NAN
     fitted = pf.fit(pf.ensembles.to_learn((6,), train, 0, "noisy_or"), train, "em", verbose=False)

@@ -1,12 +1,15 @@
-"""Starts of a noisy-or network with one hidden layer, from non-negative factorisations of its rows (Lee & Seung 2001).
+"""Starts of a noisy-or network with one hidden layer, from how pairs of findings depend on each other.
 
-Rows are about A B with A, B >= 0: how much each cause acts in each row, and what it acts on. Of many factorisations
-those with the least squares are rarely without a cause, or with one twice; after some steps the best of them goes on.
+ln P(both off) / P(one off) P(other off) is a sum over causes of ln(1 + u_i u_j), where a cause with prior q and links p
+has u_i = sqrt(q (1 - q)) p_i / (1 - q p_i). It is about U U^T with U >= 0, which is factorised. Pairs are counted in
+the rows that show both, so that missing entries add noise but no bias. Of many factorisations those with the least
+squares are rarely without a cause, or with one twice; after some steps the best of them goes on.
 """
 
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
+from scipy.optimize import minimize
 
 from plefka.learning.maximisation import Maximisation
 from plefka.learning.patterns import Patterns
@@ -17,29 +20,44 @@ from plefka.tables.dataset import MISSING
 if TYPE_CHECKING:
     from plefka.learning.steps import LearningRun
 
-FACTOR_ROWS, UPDATES = 4000, 100  # of each factorisation
+COUNTED_ROWS = 50_000  # of pairs
+UPDATES, CHANGE = 1000, 1e-7  # of each factorisation, and where it ends: a relative change of its squares
+ADDED = 2.0  # cases of findings that do not depend on each other, so that no logarithm is of 0
 COMPARED, COMPARED_ROWS, SHORT = 3, 2000, 16  # the best factorisations, after some steps on some rows
-THE_SAME, NEAR = 1e-4, 1e-2  # of the least squares: what is one factorisation, and what is compared with the best one
+THE_SAME, NEAR = 1e-3, 3e-2  # of the least squares: what is one factorisation, and what is compared with the best one
 STRONGEST, STRONG = 0.1, 0.75  # share of a cause's links that are taken for strong ones, and how strong these are
 LEAK, WEAKEST, STRONGEST_LINK = 0.05, 0.01, 0.95
 RARE, OFTEN = 0.03, 0.6  # priors of causes
-SMALLEST_FACTOR = 1e-9
+SMALLEST = 1e-9
 
 
-def factorised(rows: np.ndarray, rank: int, rng: np.random.Generator) -> tuple[float, np.ndarray, np.ndarray]:
-    """The least squares, A (rows, rank) and B (columns, rank), by updates of one cause after the other (HALS).
+def dependence(columns: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """ln P(both off) / P(one off) P(other off) of all pairs of columns, and about one over its variance."""
+    known, off = (columns != MISSING) * 1.0, (columns == 0) * 1.0
+    weighted = known * counts[:, None]
+    seen, both, single = weighted.T @ known, (off * counts[:, None]).T @ off, off.T @ weighted
+    alone = (np.diag(single) + ADDED / 2) / (np.diag(seen) + ADDED)
+    one = (single + ADDED * alone[:, None]) / (seen + ADDED)  # is off, in the rows that show the other
+    independent = one * one.T
+    certain = seen * independent / ((1 - one) * (1 - one.T))
+    np.fill_diagonal(certain, 0.0)
+    return np.log((both + ADDED * independent) / (seen + ADDED) / independent), certain
 
-    Updates that multiply need ten times as many (Cichocki & Phan 2009).
-    """
-    A, B = rng.random((len(rows), rank)), rng.random((rows.shape[1], rank))
-    A *= rows.mean() * 4 / rank
-    for _ in range(UPDATES):
-        for target, left, right in ((rows, A, B), (rows.T, B, A)):
-            moments, squares = target @ right, right.T @ right
-            for k in range(rank):
-                step = (moments[:, k] - left @ squares[:, k]) / (squares[k, k] + SMALLEST_FACTOR)
-                left[:, k] = np.maximum(left[:, k] + step, 0.0)
-    return float(((rows - A @ B.T) ** 2).sum()), A, B
+
+def factorised(target: np.ndarray, weights: np.ndarray, rank: int, rng: np.random.Generator) -> tuple:
+    """The least squares, as a share of those of the target, and U >= 0 (columns, rank)."""
+    shape, total = (len(target), rank), (weights * target**2).sum() + SMALLEST
+
+    def squares(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        U = flat.reshape(shape)
+        error = U @ U.T - target
+        return np.vdot(weights * error, error) / total, 4 / total * ((weights * error) @ U).ravel()
+
+    mean = max(np.average(target, weights=weights + SMALLEST), SMALLEST)
+    begin = rng.random(shape).ravel() * 2 * np.sqrt(mean / rank)
+    bounds, options = [(0.0, None)] * begin.size, {"maxiter": UPDATES, "ftol": CHANGE}
+    found = minimize(squares, begin, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return float(found.fun), found.x.reshape(shape)
 
 
 class FactorStarts:
@@ -66,30 +84,31 @@ class FactorStarts:
         if not self.run.method.starts or not self.applies(values):
             return own
         order = np.random.default_rng([self.seed, 0]).permutation(len(values))
-        some, few = order[:FACTOR_ROWS], order[:COMPARED_ROWS]
+        some, few = order[:COUNTED_ROWS], order[:COMPARED_ROWS]
         starts = self._factorisations(values[some, self.rank :], counts[some])
         tried = [self._after(start, SHORT, values[few], counts[few]) for start in starts]
         return max([self._after(own, 1, values[few], counts[few]), *tried], key=lambda each: each[0])[1]
 
     def _factorisations(self, columns: np.ndarray, counts: np.ndarray) -> list[np.ndarray]:
-        """The numbers of the best factorisations of these rows, with the means of columns for what is missing."""
-        weights = np.sqrt(counts)[:, None]
-        seen = (columns != MISSING) * counts[:, None]
-        means = (seen * columns).sum(axis=0) / np.maximum(seen.sum(axis=0), SMALLEST_FACTOR)
-        rows = np.where(columns == MISSING, means, columns) * weights
+        """The numbers of the best factorisations."""
+        target, weights = dependence(columns, counts)
         seeds = ([self.seed, 0, number] for number in range(self.run.method.starts))
-        found = sorted((factorised(rows, self.rank, np.random.default_rng(z)) for z in seeds), key=lambda each: each[0])
+        found = [factorised(target, weights, self.rank, np.random.default_rng(z)) for z in seeds]
+        found.sort(key=lambda each: each[0])
         squares = np.array([each[0] for each in found])
         best = (np.diff(squares, prepend=-np.inf) > THE_SAME * squares) & (squares <= (1 + NEAR) * squares[0])
-        return [self._numbers(found[k][1] / weights, found[k][2], counts) for k in np.flatnonzero(best)[:COMPARED]]
+        return [self._numbers(found[k][1]) for k in np.flatnonzero(best)[:COMPARED]]
 
-    def _numbers(self, A: np.ndarray, B: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """The numbers of a factorisation."""
-        rank, strongest = self.rank, max(min(3, len(B)), int(STRONGEST * len(B)))
-        scale = np.sort(B, axis=0)[-strongest:].mean(axis=0) / STRONG + SMALLEST_FACTOR
+    def _numbers(self, U: np.ndarray) -> np.ndarray:
+        """The numbers of a factorisation: pairs do not tell priors from links, of which the strongest are given."""
+        strongest = max(min(3, len(U)), int(STRONGEST * len(U)))
+        u = np.sort(U, axis=0)[-strongest:].mean(axis=0)
+        square, q = u**2, STRONG
+        prior = (2 * square + q - np.sqrt(np.maximum(q**2 - 4 * square * (1 - q), 0.0))) / (2 * q * (square + 1))
+        prior = np.clip(prior, RARE, OFTEN)
         p = np.zeros_like(self.maximisation.on)
-        p[:rank, 0] = np.clip(np.average(A * scale > STRONG * 0.67, axis=0, weights=counts), RARE, OFTEN)
-        p[rank:, 0], p[rank:, 1:] = LEAK, np.clip(B / scale, WEAKEST, STRONGEST_LINK)
+        p[: self.rank, 0], p[self.rank :, 0] = prior, LEAK
+        p[self.rank :, 1:] = np.clip(U / (np.sqrt(prior * (1 - prior)) + prior * U), WEAKEST, STRONGEST_LINK)
         return -np.log1p(-p)
 
     def _after(self, fields: np.ndarray, steps: int, values: np.ndarray, counts: np.ndarray) -> tuple:

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plefka.learning.shared_states import Families, SharedStates, Tally, coins_acting, logs, tally
+from plefka.learning.shared_states import Families, SharedStates, Tally, coins_acting, logs, shares
 from plefka.tables.dataset import MISSING
 
 CASES_AT_ONCE = 2**16  # cases times units: what stays in a processor's cache
 FLIPS, SWAPPED = 8, 0.5  # states that a step tries for each row, and the share of these that swap two units
-TEMPERATURES = (8.0, 4.0, 2.0, 1.0, 0.0)  # of the sweeps of Gibbs sampling that a search begins with
+CROSSED = 24  # further ones, each a state with the difference of two others
+TEMPERATURES = (4.0, 2.0, 1.0, 1.0, 1.0, 1.0, 0.0)  # of the sweeps of Gibbs sampling that a search begins with
 CUT = 10.0  # states that are less probable than the row's best one by a factor of e^10 are left out
 WARM = 3  # searches before the first step
 
@@ -23,8 +24,7 @@ class RowCases(NamedTuple):
     """Rows in some states of their hidden units: ln P, and what a tally needs of each case."""
 
     log_joint: np.ndarray
-    on: np.ndarray  # (cases, units), bool
-    known: np.ndarray
+    on: np.ndarray  # (cases, units), 0 or 1
     p_on: np.ndarray
     acting: np.ndarray  # (cases, coins)
 
@@ -34,16 +34,19 @@ class RowCases(NamedTuple):
     ) -> "RowCases":
         """Of states (cases, parents) of rows; what leaves say of being off is the same sum for all states of a row."""
         values, free, U = rows.values[numbers], rows.free[numbers], rows.parents
-        off, known = values == 0, values != MISSING
-        off[:, U], known[:, U] = False, known[:, U] | free
-        on, known = (values == 1)[row], known[row]
+        off, on = (values == 0) * 1.0, ((values == 1) * 1.0)[row]
+        off_parents, off[:, U] = free | (off[:, U] > 0), 0.0
         on[:, U] = of_parents = np.where(free[row], states, on[:, U])
         acting = coins_acting(of_parents)
         A = acting @ fields.T
         p_on = -np.expm1(-A)
         by_leaves = np.einsum("cp,cp->c", (off @ fields)[row], acting)
-        by_parents = (A[:, U] * (known[:, U] & ~of_parents)).sum(axis=1)
-        return cls(logs(np.where(on, p_on, 1.0)).sum(axis=1) - by_leaves - by_parents, on, known, p_on, acting)
+        by_parents = (A[:, U] * off_parents[row] * (1 - of_parents)).sum(axis=1)
+        return cls(np.einsum("cu,cu->c", on, logs(p_on)) - by_leaves - by_parents, on, p_on, acting)
+
+    def taken(self, places: np.ndarray) -> "RowCases":
+        """Some of these cases."""
+        return RowCases(*(z[places] for z in self))
 
 
 class RowStates:
@@ -51,7 +54,9 @@ class RowStates:
 
     def __init__(self, families: Families, values: np.ndarray, most: int):
         self.values, self.parents = values, families.parents
-        self.free = families.hidden(values)
+        self.free, known = families.hidden(values), values != MISSING
+        known[:, self.parents] |= self.free
+        self.known = known * 1.0
         free, width = self.free.sum(axis=1), self.free.shape[1]
         self.whole = 2.0**free <= most
         self.exact = bool(self.whole.all())
@@ -80,38 +85,48 @@ class RowStates:
     def step(self, fields: np.ndarray, numbers: np.ndarray, counts: np.ndarray, rng: Any = None) -> Tally:
         """The expectations of some rows; with `rng` it searches for better states before."""
         share, acted, values = np.zeros_like(fields), np.zeros_like(fields), np.empty(len(numbers))
-        for some in self._chunks(numbers, FLIPS * (rng is not None)):
+        for some in self._chunks(numbers, (FLIPS + CROSSED) * (rng is not None)):
             states, row = self._states(numbers[some], rng)
             cases = RowCases.of(self, fields, numbers[some], states, row)
             if rng is not None:
                 kept = self._keep(numbers[some], states, row, cases.log_joint)
-                row, cases = row[kept], RowCases(*(z[kept] for z in cases))
+                row, cases = row[kept], cases.taken(kept)
             first = np.flatnonzero(np.diff(row, prepend=-1))
             top = np.maximum.reduceat(cases.log_joint, first)
             weights = np.exp(cases.log_joint - top[row])
             total = np.add.reduceat(weights, first)
             weights *= (counts[some] / total)[row]
-            more = tally(cases.on * weights[:, None], cases.known * weights[:, None], cases.p_on, cases.acting)
-            share, acted, values[some] = share + more[0], acted + more[1], top + np.log(total)
+            share += shares(cases.on * weights[:, None], cases.p_on, cases.acting)
+            acted += self.known[numbers[some]].T @ np.add.reduceat(cases.acting * weights[:, None], first)
+            values[some] = top + np.log(total)
         return Tally(share, acted, values)
 
     def anneal(self, fields: np.ndarray, numbers: np.ndarray, rng: np.random.Generator) -> None:
-        """Put the best state of each row that Gibbs sampling passes, as it cools, before what was found."""
+        """Begin with what Gibbs sampling, as it cools, tries in its last sweep: a good state and its neighbours."""
         for some in self._chunks(numbers, 0):
             rows = numbers[some]
             states, row = self._states(rows, None)
             first = np.flatnonzero(np.diff(row, prepend=-1))
             states, row = states[first].copy(), np.arange(len(rows))
             value = RowCases.of(self, fields, rows, states, row).log_joint
+            seen, values = [], []
             for temperature in TEMPERATURES:
+                seen, values = [states], [value]
                 for unit in rng.permutation(states.shape[1]):
                     flipped = states.copy()
                     flipped[:, unit] ^= self.free[rows, unit]
                     new = RowCases.of(self, fields, rows, flipped, row).log_joint
+                    seen, values = [*seen, flipped], [*values, np.where(self.free[rows, unit], new, -np.inf)]
                     taken = new - value > temperature * rng.logistic(size=len(rows))
                     states, value = np.where(taken[:, None], flipped, states), np.where(taken, new, value)
             few = ~self.whole[rows]
-            self.found[rows[few], 0], self.count[rows[few]] = np.packbits(states[few], axis=1), 1
+            self._begin(rows[few], np.stack(seen, axis=1)[few], np.stack(values, axis=1)[few])
+
+    def _begin(self, rows: np.ndarray, seen: np.ndarray, values: np.ndarray) -> None:
+        """With the best of these states (rows, 1 + parents, parents), all different; of those without a value none."""
+        best = np.argsort(-values, axis=1)[:, : self.found.shape[1], None]
+        self.found[rows, : best.shape[1]] = np.take_along_axis(np.packbits(seen, axis=2), best, axis=1)
+        self.count[rows] = np.minimum(best.shape[1], np.isfinite(values).sum(axis=1))
 
     def _chunks(self, numbers: np.ndarray, more: int) -> Iterator[slice]:
         """Of rows with so many cases together."""
@@ -127,7 +142,7 @@ class RowStates:
         states = np.unpackbits(self.found[rows][:, : self.count[rows].max()], axis=2, count=width).view(bool)
         there = there[:, : states.shape[1]]
         if rng is not None:
-            tried = self._tried(rows, states, rng)
+            tried = np.concatenate([self._tried(rows, states, rng), self._crossed(rows, states, rng)], axis=1)
             states, there = (
                 np.concatenate([states, tried], axis=1),
                 np.concatenate([there, np.broadcast_to(~self.whole[rows, None], tried.shape[:2])], axis=1),
@@ -154,6 +169,12 @@ class RowStates:
         swap = turned_on & (begin & free)[row, other] & (rng.random((size, flips)) < SWAPPED)
         tried[row, number, other] ^= swap
         return tried
+
+    def _crossed(self, rows: np.ndarray, states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """One state with the difference of two others: what has changed alone or with others may change together."""
+        chances = rng.random((3, len(rows), CROSSED)) ** np.array([3, 1, 1])[:, None, None]
+        one, other, third = states[np.arange(len(rows))[:, None], (chances * self.count[rows][:, None]).astype(int)]
+        return one ^ other ^ third
 
     def _keep(self, rows: np.ndarray, states: np.ndarray, row: np.ndarray, joint: np.ndarray) -> np.ndarray:
         """The best cases of every row, in order; they are what the next step begins with."""

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plefka.learning.family_counts import one_of_them_on
 from plefka.networks.belief import BeliefNetwork
 from plefka.tables.dataset import MISSING
 
 SHARED_NUMBERS = 2**27  # rows times states, of which all rows have the same, times units
+SMALLEST_CHANCE = 1e-300  # instead of 0, where a unit is never on
 NEVER, IMPOSSIBLE = -1e300, -1e290  # for ln 0, so that 0 times it is 0, and what is below is -inf
 
 
@@ -61,9 +61,9 @@ class Tally(NamedTuple):
     log_likelihood: np.ndarray
 
 
-def tally(on: np.ndarray, known: np.ndarray, p_on: np.ndarray, acting: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """`share` and `acted` of cases: how often each unit was on, and known, in a case, and which coins act in it."""
-    return one_of_them_on(on, p_on).T @ acting, known.T @ acting
+def shares(on: np.ndarray, p_on: np.ndarray, acting: np.ndarray) -> np.ndarray:
+    """`share` of cases: how often each unit was on in a case, and which coins act in it."""
+    return (on / np.maximum(p_on, SMALLEST_CHANCE)).T @ acting
 
 
 def coins_acting(states: np.ndarray) -> np.ndarray:
@@ -115,7 +115,7 @@ class SharedStates:
         weights = parts * (counts[:, None] / total)
         on, known, of_state = weights.T @ on, weights.T @ (on + off), weights.sum(axis=0)[:, None]
         on[:, U], known[:, U] = of_state * S, of_state
-        return Tally(*tally(on, known, p_on, self.acting), (top + np.log(total))[:, 0])
+        return Tally(shares(on, p_on, self.acting), known.T @ self.acting, (top + np.log(total))[:, 0])
 
     def _joint(self, fields: np.ndarray, numbers: Any) -> tuple[np.ndarray, np.ndarray]:
         """ln P of rows with each state, and P(on) of units in each state."""

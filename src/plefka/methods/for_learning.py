@@ -84,8 +84,9 @@ class Reweighted(ForLearning):
 class ExpectationMaximisation(ForLearning):
     """Expectation maximisation of noisy-or networks: exact where a row's hidden states are few, else over the best.
 
-    - `starts`: factorisations of the rows that it starts from, besides the numbers of the network, where there is one
-        hidden layer that rows never observe, and all of its numbers are free; the best after a few steps goes on.
+    - `starts`: factorisations of how pairs of findings depend on each other, from which it starts where there is one
+        hidden layer that rows never observe, and all numbers are free; the best of them, or the numbers of the network,
+        after a few steps goes on.
     - `states`: a row with more states of its hidden units keeps so many, the best that a search finds.
     - `smoothing`: cases that are added to those that rows show: of a leak or a prior half of them on, of a link none.
     - `seed`: where the random numbers start; that of `fit` unless given, else 0.
