@@ -149,7 +149,7 @@ Model = Annotated[
 ]
 LearningMethod = Annotated[
     str | None,
-    of_method(help="The method. By default SJJ (sigmoid), em (noisy-or) or G12; machines choose by size."),
+    of_method(help="The method. By default reweighted (sigmoid), em (noisy-or) or G12; machines choose by size."),
 ]
 Seed = Annotated[int, typer.Option("--seed", "-s", min=0, help="The same seed gives the same result.")]
 Scheduler = Annotated[

@@ -203,12 +203,12 @@ def _check_counts(**counts: Any) -> None:
 def learning_method(
     method: str | Method | None, activation: str | Activation | Callable, *, by_steps: bool = False
 ) -> Method:
-    """The method, or else expectation maximisation of noisy-or units, and of sigmoid units a bound.
+    """The method, or else expectation maximisation of noisy-or units, and weighted states of sigmoid units.
 
-    Learning exploits an estimate that may exceed the truth. `by_steps`: an optimiser was given, or rows are streamed.
+    `by_steps`: an optimiser was given, or rows are streamed. Then it is a scheme, of sigmoid units a bound, as learning
+    exploits an estimate that may exceed the truth.
     """
     f = as_activation(activation)
+    of_sigmoid, of_noisy_or = ("SJJ", "G12") if by_steps else ("reweighted", "em")
     is_noisy_or = f.has_linear_log_off and not f.mixes_kinds
-    return parse_method(
-        method or ("SJJ" if isinstance(f, Sigmoid) else "em" if is_noisy_or and not by_steps else "G12")
-    )
+    return parse_method(method or (of_sigmoid if isinstance(f, Sigmoid) else of_noisy_or if is_noisy_or else "G12"))

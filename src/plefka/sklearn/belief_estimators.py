@@ -97,8 +97,9 @@ class BeliefNetworkModel(LearnedDensity, LayeredLearner):
     - `layers`: units of the hidden layers, top first, or a number for a single one; the columns of X are below them.
     - `activation`: "sigmoid", "noisy_or" or a `plefka.Custom`.
     - `method`: any scheme with a free energy, or one that only learns, as in `plefka.fit`; means of hidden units then
-        come from what proposes its states, as in reweighted[G12], or from the default method. None is SJJ for the
-        sigmoid, which is a bound, and G12 for others.
+        come from what proposes its states, as in reweighted[G12], or from the default method. None is
+        reweighted for the sigmoid, em for noisy-or and G12 for others; with an optimizer or a learning rate, SJJ,
+        which is a bound, for the sigmoid, and G12.
     - `epochs`, `batch_size`: how often all rows are seen, and how many distinct ones in a step, or None for as many
         as `plefka.fit` takes, which are 256 for most methods.
     - `optimizer`, `learning_rate`: any optimiser of optax, or None for Adam with this rate; without either, that of
