@@ -121,7 +121,7 @@ def test_the_way_down_is_the_network_given_the_layer_above(activation):
     for state, row in zip(states, found, strict=True):
         evidence = np.r_[state, np.full(4, np.nan)]
         np.testing.assert_allclose(pf.infer(model.network_, evidence, "exact").means[3:], row, atol=1e-9)
-    assert str(model.fitted_.method) == {"sigmoid": "reweighted", "noisy_or": "em"}[activation]
+    assert model.fitted_.method.name == {"sigmoid": "reweighted", "noisy_or": "em"}[activation]
 
 
 def test_partial_fit_raises_the_score_and_counts_on():
