@@ -77,9 +77,9 @@ def test_neither_the_difference_nor_the_ratio_alone(first, second):
     assert _by_change(now, before).tolist() == [1, 0, 2, 3]
 
 
-def test_rises_come_before_falls_and_both_before_what_is_only_rounding():
-    before, now = np.transpose([(0.9, 0.9 + 1e-12), (0.5, 0.1), (0.5, 0.6), (0.0, 0.0), (1.0, 1.0)])
-    assert _by_change(now, before).tolist() == [2, 1, 4, 0, 3]
+def test_rises_come_before_falls_and_both_before_what_hardly_moved():
+    before, now = np.transpose([(0.9, 0.9 + 1e-12), (0.5, 0.1), (0.5, 0.6), (0.0, 0.0), (1.0, 1.0), (0.02, 0.0205)])
+    assert _by_change(now, before).tolist() == [2, 1, 4, 0, 5, 3]
 
 
 def test_the_order_is_chosen_by_the_priors_and_observations_do_not_turn_it_over():

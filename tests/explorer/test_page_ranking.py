@@ -70,7 +70,7 @@ def visitor(chromium, printer):
 
 def test_each_row_names_its_state_and_what_changed_comes_first(visitor):
     assert visitor.run(LABELS) == ["buffer Full", "script", "driver no", "supply Low"]
-    assert visitor.text("#answer-title") == "Causes that changed most"
+    assert visitor.text("#answer-title") == "Causes by change"
     assert visitor.run(PRESSED) == "change"
     alone, free = pf.infer(SMALL, NOTHING_PRINTED), pf.infer(SMALL)
     assert visitor.ranking == [
@@ -81,7 +81,7 @@ def test_each_row_names_its_state_and_what_changed_comes_first(visitor):
         ]
     ]  # fmt: skip
     assert visitor.run(TIMES) == [f"× {alone['buffer'] / free['buffer']:.1f}", "", "", ""]
-    visitor.until_text("#live", "1 observation. Changed most: buffer Full 0.251, script 0.400, driver no 0.100.")
+    visitor.until_text("#live", "1 observation. First by change: buffer Full 0.251, script 0.400, driver no 0.100.")
     visitor.click("#orders [data-order=probability]")
     until_labels(visitor, ["script", "buffer Full", "driver no", "supply Low"])
     assert visitor.text("#answer-title") == "Most probable causes"
@@ -143,7 +143,7 @@ def test_all_units_or_chosen_ones_are_ranked(visitor, printer):
         visitor.until_text("#panel-why h3", name)
         visitor.click("#panel-why .choices .is-quiet:last-child")
     until_labels(visitor, ["output Normal", "supply Low"])
-    assert visitor.text("#targets option:checked") == "Only chosen units (2)"
+    assert visitor.text("#targets option:checked") == "Chosen (2)"
     visitor.click("#ranking .cause")
     visitor.click(ACTIONS.format(2))
     until_labels(visitor, ["supply Low"])
@@ -165,7 +165,7 @@ def test_the_link_keeps_what_is_ranked_and_how(visitor):
     visitor.visit(shared)
     assert visitor.run(LABELS) == expected
     assert visitor.run(PRESSED) == "probability"
-    assert visitor.text("#targets option:checked") == "All that is not observed"
+    assert visitor.text("#targets option:checked") == "All units"
     assert "1 unit is left out." in visitor.text("#left-out")
     assert visitor.run("document.querySelector('#undo').disabled")
     assert visitor.observed == {"output": "off"}

@@ -10,7 +10,8 @@ import plefka as pf
 from plefka.methods.posterior import ACCURACIES
 
 COMMON = 0.3  # a fault that is so probable beforehand stands above others although nothing speaks for it
-ROUNDING = 9  # decimals of priors, and of nats, beyond which two are the same
+ROUNDING = 9  # decimals of priors beyond which two are the same
+NO_CHANGE = 1e-5  # nats: less, such as 0.0200 to 0.0205, does not lift a unit above one that fell from 0.3 to 0
 
 
 class FaultsAsked(NamedTuple):
@@ -69,5 +70,6 @@ def _by_change(now: np.ndarray, before: np.ndarray) -> np.ndarray:
 
     Neither the difference nor the ratio alone: .15 to .28 comes before .40 to .41, and .1 to .6 before 1e-6 to 1e-5.
     """
-    nats = np.round(np.nan_to_num(rel_entr(now, before) + rel_entr(1 - now, 1 - before)), ROUNDING)
+    nats = np.nan_to_num(rel_entr(now, before) + rel_entr(1 - now, 1 - before))
+    nats[nats < NO_CHANGE] = 0
     return np.lexsort((-now, -nats, np.where(nats == 0, 2, now < before)))

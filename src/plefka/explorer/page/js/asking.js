@@ -83,7 +83,7 @@ export class Asking {
       .slice(0, 3)
       .map((each) => `${this.units.inState(each.name, each.state)} ${about(each.probability, each.accuracy)}`)
       .join(", ");
-    const first = isByChange(answer) ? "Changed most" : "Most probable";
+    const first = isByChange(answer) ? "First by change" : "Most probable";
     const ranked = best ? `${first}: ${best}.` : "Nothing is ranked.";
     const checked = answer.check ? ` ${sentence(answer.check.verdict)}` : "";
     const kind = KINDS[answer.kind] ?? answer.kind;

@@ -6,7 +6,7 @@ import { counted } from "./words.js";
 
 const TITLES = {
   probability: ["Most probable causes", "What is most probable"],
-  change: ["Causes that changed most", "What changed most"],
+  change: ["Causes by change", "Units by change"],
 };
 
 // Whether it is sorted by change, and anything changed.
@@ -74,7 +74,7 @@ export class RankingChoice {
     for (const button of this.#orders())
       button.setAttribute("aria-pressed", String(button.dataset.order === pressed));
     this.targets.value = units;
-    this.targets.querySelector("[value=chosen]").textContent = `Only chosen units (${chosen.length})`;
+    this.targets.querySelector("[value=chosen]").textContent = `Chosen (${chosen.length})`;
     byId("none-chosen").hidden = units !== "chosen" || chosen.length > 0;
     byId("left-out").hidden = leftOut.length === 0;
     byId("left-out-count").textContent = `${counted(leftOut.length, "unit is", "units are")} left out.`;
