@@ -10,7 +10,7 @@ import plefka as pf
 from plefka.methods.posterior import ACCURACIES
 
 COMMON = 0.3  # a fault that is so probable beforehand stands above others although nothing speaks for it
-ROUNDING = 9  # decimals of priors beyond which two are the same
+PRIOR_DECIMALS = 9  # a prior that is 1/2 to so many counts as 1/2
 NO_CHANGE = 1e-5  # nats: less, such as 0.0200 to 0.0205, does not lift a unit above one that fell from 0.3 to 0
 
 
@@ -28,13 +28,10 @@ class FaultsAsked(NamedTuple):
         return [name for given in (self.units, self.faults, self.leave_out) if type(given) is not str for name in given]
 
 
-def fault_ranking(
-    solution: pf.Solution, free: pf.Solution, asked: FaultsAsked, top: int
-) -> tuple[list[dict[str, Any]], int, str]:
+def fault_ranking(solution: pf.Solution, free: pf.Solution, asked: FaultsAsked, top: int) -> tuple[list, int, str]:
     """The first units of a ranking, how many are ranked, and by what: "probability" or "change".
 
-    "auto" is by change where some fault is common by `free`, the solution without evidence: observations never turn
-    the order over.
+    "auto" is judged by `free`, the solution without evidence, so that observations never turn the order over.
     """
     names, places, states, now, before = _faults(solution, free, asked)
     order = asked.order
@@ -60,7 +57,7 @@ def _faults(solution: pf.Solution, free: pf.Solution, asked: FaultsAsked) -> tup
     places = np.array([index[name] for name in names], int)
     on, free_on = solution.means[places], np.where(free.converged, free.means[places], np.nan)
     chosen = asked.faults if isinstance(asked.faults, Mapping) else {}
-    is_on = (asked.faults == "on") | ~(np.round(free_on, ROUNDING) > 0.5)  # and where the prior is not known
+    is_on = (asked.faults == "on") | ~(np.round(free_on, PRIOR_DECIMALS) > 0.5)  # and where the prior is not known
     states = np.array([chosen.get(name, state) for name, state in zip(names, is_on, strict=True)], bool)
     return names, places, states, np.where(states, on, 1 - on), np.where(states, free_on, 1 - free_on)
 

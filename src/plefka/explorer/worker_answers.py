@@ -157,8 +157,7 @@ class Answers:
         return {"rows": contents, "seconds": time.perf_counter() - start}
 
     def _content(self, solution: pf.Solution, top: int, faults: FaultsAsked) -> dict[str, Any]:
-        ranking, total, order = fault_ranking(solution, self.without_evidence, faults, top)
-        status = solution.status
+        (ranking, total, order), status = fault_ranking(solution, self.without_evidence, faults, top), solution.status
         return {
             "log_likelihood": solution.log_likelihood,
             "interval": solution.log_likelihood_interval,

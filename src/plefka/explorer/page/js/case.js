@@ -33,7 +33,8 @@ export class Case extends EventTarget {
   // What a question says of the ranking.
   get rankingFields() {
     const { units, chosen, order, faults, leftOut } = this.ranked;
-    return { units: units === "chosen" ? chosen : units, order, faults: Object.fromEntries(faults), leave_out: leftOut };
+    const ranked = units === "chosen" ? chosen : units;
+    return { units: ranked, order, faults: Object.fromEntries(faults), leave_out: leftOut };
   }
 
   get isSoft() {

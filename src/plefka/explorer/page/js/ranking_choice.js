@@ -1,7 +1,7 @@
 // What is ranked, by what it is sorted, and which units are left out or chosen: all of it is part of the case.
 
 import { usualFault } from "./case.js";
-import { byId, make } from "./elements.js";
+import { button, byId } from "./elements.js";
 import { counted } from "./words.js";
 
 const TITLES = {
@@ -18,13 +18,12 @@ export class RankingChoice {
     Object.assign(this, { theCase, about: null, used: "probability" });
     this.targets = byId("targets");
     this.targets.addEventListener("change", () => theCase.rank({ units: this.targets.value }));
-    for (const button of this.#orders())
-      button.addEventListener("click", () => theCase.rank({ order: button.dataset.order }));
+    for (const each of this.#orders()) each.addEventListener("click", () => theCase.rank({ order: each.dataset.order }));
     byId("left-out-again").addEventListener("click", () => {
       theCase.rank({ leftOut: [] });
       this.targets.focus();
     });
-    this.chooser = make("button", { type: "button", class: "button is-quiet", onclick: () => this.#choose(this.about) });
+    this.chooser = button("", () => this.#choose(this.about), { class: "button is-quiet" });
     theCase.addEventListener("change", () => this.#draw());
     this.#draw();
   }
@@ -71,8 +70,7 @@ export class RankingChoice {
   #draw() {
     const { units, chosen, order, leftOut } = this.theCase.ranked;
     const pressed = order === "auto" ? this.used : order;
-    for (const button of this.#orders())
-      button.setAttribute("aria-pressed", String(button.dataset.order === pressed));
+    for (const each of this.#orders()) each.setAttribute("aria-pressed", String(each.dataset.order === pressed));
     this.targets.value = units;
     this.targets.querySelector("[value=chosen]").textContent = `Chosen (${chosen.length})`;
     byId("none-chosen").hidden = units !== "chosen" || chosen.length > 0;

@@ -109,7 +109,8 @@ export function checked(evidence, units) {
 export function checkedRanking(given, units) {
   const names = (list) => (Array.isArray(list) ? [...new Set(list.map(String))] : []);
   const one = (value, allowed, usual) => (allowed.includes(value) ? value : usual);
-  const states = isObject(given.faults) ? Object.entries(given.faults).filter(([, state]) => [0, 1].includes(state)) : [];
+  const faults = isObject(given.faults) ? Object.entries(given.faults) : [];
+  const states = faults.filter(([, state]) => [0, 1].includes(state));
   const [chosen, leftOut] = [names(given.chosen), names(given.left_out)];
   const good = {
     units: one(given.units, ["all", "chosen"], AS_USUAL.units),

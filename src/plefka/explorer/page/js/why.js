@@ -128,7 +128,8 @@ export function whyPanel(service, units, { observe, showGraph, chooser }) {
 // What was said of the state on, said of the state off.
 function ofOff(answer) {
   const other = (p) => (p === null ? null : 1 - p);
-  const turned = (each) => ({ ...each, shift: each.shift === null ? null : -each.shift, probability: other(each.probability) });
+  const opposite = (shift) => (shift === null ? null : -shift);
+  const turned = (each) => ({ ...each, shift: opposite(each.shift), probability: other(each.probability) });
   const { probability, prior, observations, changes } = answer;
   return {
     ...answer,

@@ -16,10 +16,9 @@ export const about = (value, accuracy) => `${accuracy === "estimate" ? "≈ " : 
 export function times(now, before) {
   const ratio = now / before;
   if (!(ratio > 0 && Number.isFinite(ratio)) || (ratio < TELLING && ratio > 1 / TELLING)) return null;
-  const isMore = ratio > 1;
-  const factor = isMore ? ratio : 1 / ratio;
-  const text = count(Number(factor.toPrecision(2)));
-  return isMore ? [`× ${text}`, `${text} times as probable as beforehand`] : [`÷ ${text}`, `${text} times less probable than beforehand`];
+  const text = count(Number(Math.max(ratio, 1 / ratio).toPrecision(2)));
+  if (ratio > 1) return [`× ${text}`, `${text} times as probable as beforehand`];
+  return [`÷ ${text}`, `${text} times less probable than beforehand`];
 }
 
 // What the probabilities of a ranking are.
