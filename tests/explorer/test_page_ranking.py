@@ -268,3 +268,11 @@ def test_a_printer_without_output(chromium, tmp_path):
         assert "TnrSpply Low" in visitor.run(LABELS)
         visitor.click("#orders [data-order=probability]")
         visitor.until(f"{LABELS}[0].startsWith('PrtPScript')")
+
+
+def test_methods_side_by_side_say_which_state(visitor):
+    visitor.tab("compare")
+    visitor.click("#panel-compare .is-primary")
+    visitor.until_text("#panel-compare", "How probable the causes are")
+    rows = visitor.run("[...document.querySelectorAll('#panel-compare tbody th')].map(row => row.textContent)")
+    assert {"supply Adequate", "buffer Full", "driver", "script"} <= set(rows)

@@ -68,7 +68,7 @@ export class Page {
     this.panels = [
       nextPanel(service, this.units, { observe, select }),
       this.graph,
-      comparePanel(service, useMethod),
+      comparePanel(service, this.units, useMethod),
       whyPanel(service, this.units, {
         observe,
         showGraph: () => this.tabs.show("graph"),
