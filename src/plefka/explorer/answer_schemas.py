@@ -23,6 +23,7 @@ class FromNetwork(BaseModel):
 
 class Ranked(BaseModel):
     name: str
+    state: Annotated[Literal[0, 1], Field(description="What the probabilities are of: 1 is on, 0 is off.")]
     probability: float | None
     accuracy: Accuracy
     prior: float | None
@@ -52,6 +53,7 @@ class RowAnswer(BaseModel):
     notes: list[str]
     warnings: list[str]
     ranking: list[Ranked]
+    order: Annotated[Literal["probability", "change"], Field(description="By what the ranking is sorted.")]
     units_total: int
     contradiction: str | None
 

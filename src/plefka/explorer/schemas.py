@@ -60,6 +60,15 @@ class Infer(Conditions, OneCaseByMethod):
     check: Annotated[StrictBool, Field(description="Check the answer by importance sampling.")] = False
     top: Top = 20
     units: Units = "causes"
+    order: Annotated[
+        Literal["probability", "change", "auto"],
+        Field(description="What comes first; auto: by change from the prior where some fault is common beforehand."),
+    ] = "probability"
+    faults: Annotated[
+        Literal["on", "rarer"] | dict[Name, Literal[0, 1]],
+        Field(description="The state that is ranked: on, or the rarer one beforehand, except for units given by name."),
+    ] = "on"
+    leave_out: Annotated[list[Name], Field(description="Units that are not ranked.")] = []
 
 
 class Rows(Conditions):

@@ -13,9 +13,9 @@ import numpy as np
 
 import plefka as pf
 from plefka.errors import InvalidEvidence, InvalidInput, InvalidMethod, MethodDoesNotApply
+from plefka.explorer.fault_ranking import FaultsAsked, fault_ranking
 from plefka.explorer.outcomes import FAILED, NO_MEMORY, Failure, encoded
 from plefka.inference.solution_tables import OF_CHECK
-from plefka.methods.posterior import ACCURACIES
 
 MOST_TARGETS = 50  # names in an answer
 MOST_CELLS = 5_000_000  # states that are drawn for one question
@@ -53,12 +53,6 @@ class Answers:
         """Of every unit without evidence; none where that fails."""
         found = self.without_evidence
         return dict(zip(found.names, found.means.tolist(), strict=True)) if found.converged else {}
-
-    def _prior(self, name: str) -> dict[str, Any]:
-        """P(on) without evidence, and what that is; None where it has no answer."""
-        known = self.priors.get(name)
-        code = self.without_evidence.codes.means[self.network.index(name)]
-        return {"prior": known, "prior_accuracy": None if known is None else str(ACCURACIES[code])}
 
     def answer(self, kind: str, questions: list[QuestionFields]) -> list[Any]:
         """One answer or failure for each question; several together are of the same kind and method."""
@@ -114,6 +108,12 @@ class Answers:
             self.check_names(units)
         return units
 
+    def faults(self, fields: QuestionFields) -> FaultsAsked:
+        """What is ranked, and how."""
+        asked = FaultsAsked(**{name: fields[name] for name in FaultsAsked._fields if name in fields})
+        self.check_names(asked.names)
+        return asked
+
     # ---- answers -----------------------------------------------------------------------------------------------------
 
     def infer(self, fields: QuestionFields) -> dict[str, Any]:
@@ -134,31 +134,30 @@ class Answers:
         """All questions as rows of one batch, in which impossible evidence is an answer, not an error."""
         start = time.perf_counter()
         evidence = [self.evidence(each["evidence"]) for each in questions]
-        units = [self.units(each["units"]) for each in questions]
+        faults = [self.faults(each) for each in questions]
         first = questions[0]
         check, conditions = first["check"], self.conditions(first)
         solution = pf.infer(self.network, evidence, first["method"], throw=False, check=check, **conditions)
         rows = [solution.row(k) for k in range(len(questions))]
         contents = [
             {
-                **self._content(row, each["top"], some),
+                **self._content(row, each["top"], ranked),
                 "check": None if row.checked is None else {name: getattr(row.checked, name) for name in OF_CHECK},
                 "seconds": (time.perf_counter() - start) / len(questions),
             }
-            for row, each, some in zip(rows, questions, units, strict=True)
+            for row, each, ranked in zip(rows, questions, faults, strict=True)
         ]
         return solution, contents
 
     def rows(self, fields: QuestionFields) -> dict[str, Any]:
         start = time.perf_counter()
-        evidence, units = [self.evidence(row) for row in fields["rows"]], self.units(fields["units"])
+        evidence, faults = [self.evidence(row) for row in fields["rows"]], self.faults(fields)
         solution = pf.infer(self.network, evidence, fields["method"], throw=False, **self.conditions(fields))
-        contents = [self._content(solution.row(k), fields["top"], units) for k in range(solution.num_rows)]
+        contents = [self._content(solution.row(k), fields["top"], faults) for k in range(solution.num_rows)]
         return {"rows": contents, "seconds": time.perf_counter() - start}
 
-    def _content(self, solution: pf.Solution, top: int, units: str | list[str]) -> dict[str, Any]:
-        ranking, status = solution.ranking(None, units=units), solution.status
-        accuracy = dict(zip(solution.names, solution.codes.means.tolist(), strict=True))
+    def _content(self, solution: pf.Solution, top: int, faults: FaultsAsked) -> dict[str, Any]:
+        (ranking, total, order), status = fault_ranking(solution, self.without_evidence, faults, top), solution.status
         return {
             "log_likelihood": solution.log_likelihood,
             "interval": solution.log_likelihood_interval,
@@ -169,11 +168,9 @@ class Answers:
             "converged": solution.converged,
             "notes": [note for note in solution.notes if "rows" not in note],  # others are about a whole batch
             "warnings": list(solution.warnings),
-            "ranking": [
-                {"name": name, "probability": p, "accuracy": str(ACCURACIES[accuracy[name]]), **self._prior(name)}
-                for name, p in ranking[:top]
-            ],
-            "units_total": len(ranking),
+            "ranking": ranking,
+            "order": order,
+            "units_total": total,
             "contradiction": solution.contradiction() if status is pf.Status.IMPOSSIBLE else None,
         }
 

@@ -1,6 +1,7 @@
 // After each change of the case: ask, show the answer, and drop answers that came too late.
 
 import { announce, button, byId, make } from "./elements.js";
+import { isByChange } from "./ranking_choice.js";
 import { latest, STALE, Unreachable } from "./service.js";
 import { about, counted, KINDS, sentence } from "./words.js";
 
@@ -33,7 +34,8 @@ export class Asking {
     const { evidence, method, isExclusive } = this.theCase;
     const exclusive = isExclusive ? "causes" : null;
     try {
-      const answer = await this.infer({ evidence, exclusive, method, check, top: this.ranking.top, units: "causes" });
+      const { top } = this.ranking;
+      const answer = await this.infer({ evidence, exclusive, method, check, top, ...this.theCase.rankingFields });
       if (answer === STALE) return;
       this.#done();
       this.#show(answer);
@@ -79,12 +81,14 @@ export class Asking {
       return `These observations contradict each other. ${sentence(answer.contradiction ?? "")}`;
     const best = answer.ranking
       .slice(0, 3)
-      .map((each) => `${each.name} ${about(each.probability, each.accuracy)}`)
+      .map((each) => `${this.units.inState(each.name, each.state)} ${about(each.probability, each.accuracy)}`)
       .join(", ");
+    const first = isByChange(answer) ? "First by change" : "Most probable";
+    const ranked = best ? `${first}: ${best}.` : "Nothing is ranked.";
     const checked = answer.check ? ` ${sentence(answer.check.verdict)}` : "";
     const kind = KINDS[answer.kind] ?? answer.kind;
     const total = counted(this.theCase.observations.size, "observation");
-    return `${total}. Most probable: ${best}. Kind of answer: ${kind}.${checked}`;
+    return `${total}. ${ranked} Kind of answer: ${kind}.${checked}`;
   }
 
   #failed(error) {

@@ -1,6 +1,13 @@
-// The case: what was observed, whether exactly one cause is assumed, and the method. Every change can be undone.
+// The case: what was observed, whether exactly one cause is assumed, the method, and what is ranked and how.
+// Every change can be undone.
 
 const MERGE = 1000; // milliseconds within which movements of one slider are one change
+
+// units: "causes", "all" or "chosen"; faults: [[name, 0 or 1]] where another state is the fault than the rarer one
+export const AS_USUAL = Object.freeze({ units: "causes", chosen: [], order: "auto", faults: [], leftOut: [] });
+
+// As the service chooses it: the state that is rarer beforehand.
+export const usualFault = (prior) => (prior !== null && prior - 0.5 > 1e-9 ? 0 : 1);
 
 export class Case extends EventTarget {
   constructor(method) {
@@ -8,6 +15,7 @@ export class Case extends EventTarget {
     this.observations = new Map(); // name -> 0 | 1 | {on, off}
     this.method = method;
     this.isExclusive = false; // exactly one cause
+    this.ranked = AS_USUAL;
     this.past = [];
     this.future = [];
     this.last = { name: null, time: 0 };
@@ -17,8 +25,16 @@ export class Case extends EventTarget {
     return Object.fromEntries(this.observations); // makes own properties, "__proto__" too
   }
 
+  // What every answer depends on.
   get key() {
     return JSON.stringify([[...this.observations], this.method, this.isExclusive]);
+  }
+
+  // What a question says of the ranking.
+  get rankingFields() {
+    const { units, chosen, order, faults, leftOut } = this.ranked;
+    const ranked = units === "chosen" ? chosen : units;
+    return { units: ranked, order, faults: Object.fromEntries(faults), leave_out: leftOut };
   }
 
   get isSoft() {
@@ -36,8 +52,13 @@ export class Case extends EventTarget {
     this.last = { name: merge ? name : null, time: now };
   }
 
-  replace(observations, method = this.method, isExclusive = this.isExclusive) {
-    this.#change({ observations: new Map(observations), method, isExclusive });
+  replace(observations, method = this.method, isExclusive = this.isExclusive, ranked = this.ranked) {
+    this.#change({ observations: new Map(observations), method, isExclusive, ranked });
+  }
+
+  // rank({order: "change"}): the rest of the ranking stays as it is
+  rank(change) {
+    this.#change({ ranked: { ...this.ranked, ...change } });
   }
 
   assumeOne(isExclusive) {
@@ -68,15 +89,17 @@ export class Case extends EventTarget {
   }
 
   #now() {
-    return { observations: this.observations, method: this.method, isExclusive: this.isExclusive };
+    const { observations, method, isExclusive, ranked } = this;
+    return { observations, method, isExclusive, ranked };
   }
 
   #change(change, isSame = false) {
     const before = this.#now();
-    const key = this.key;
+    const whole = () => `${this.key} ${JSON.stringify(this.ranked)}`;
+    const key = whole();
     Object.assign(this, change);
     this.last = { name: null, time: 0 };
-    if (this.key === key) return;
+    if (whole() === key) return;
     if (!isSame) this.past.push(before);
     this.future = [];
     this.dispatchEvent(new Event("change"));

@@ -6,7 +6,7 @@ import { about, duration, KINDS, minus, sentence } from "./words.js";
 
 const TOP = 10; // causes
 
-export function comparePanel(service, useMethod) {
+export function comparePanel(service, units, useMethod) {
   const ask = (signal, { evidence }) => service.post("compare", { evidence, methods: null }, signal);
   const key = ({ key }) => `compare ${key}`;
 
@@ -64,7 +64,7 @@ export function comparePanel(service, useMethod) {
         make(
           "tr",
           {},
-          make("th", { scope: "row", text: name, title: name }),
+          make("th", { scope: "row", text: units.inState(name, 1), title: name }),
           ...methods.map(({ means, accuracy }) => cell(means[name], accuracy[name])),
         ),
       );

@@ -37,10 +37,10 @@ function takeToken(service) {
 
 function openFromAddress(page) {
   try {
-    const { evidence, method, isExclusive } = fromFragment(location.hash);
-    if (evidence || method || isExclusive)
+    const { evidence, method, isExclusive, ranking } = fromFragment(location.hash);
+    if (evidence || method || isExclusive || ranking)
       page.share.take(
-        { evidence: evidence ?? {}, method: method ?? page.network.default_method, isExclusive },
+        { evidence: evidence ?? {}, method: method ?? page.network.default_method, isExclusive, ranking },
         "this link",
       );
   } catch (error) {

@@ -10,6 +10,7 @@ import { nextPanel } from "./next.js";
 import { Observed } from "./observed.js";
 import { Tabs } from "./panels.js";
 import { Ranking } from "./ranking.js";
+import { RankingChoice } from "./ranking_choice.js";
 import { Share } from "./share.js";
 import { Units } from "./units.js";
 import { Verdict } from "./verdict.js";
@@ -29,7 +30,10 @@ export class Page {
     const select = (name) => this.select(name);
     this.observed = new Observed(this.units, this.case, select);
     this.finder = new Finder(this.units, this.case, observe, select);
+    this.choice = new RankingChoice(this.case);
     this.ranking = new Ranking(
+      this.units,
+      this.choice,
       (name) => this.select(name, "why"),
       () => this.asking.now(),
     );
@@ -64,8 +68,12 @@ export class Page {
     this.panels = [
       nextPanel(service, this.units, { observe, select }),
       this.graph,
-      comparePanel(service, useMethod),
-      whyPanel(service, this.units, { observe, showGraph: () => this.tabs.show("graph") }),
+      comparePanel(service, this.units, useMethod),
+      whyPanel(service, this.units, {
+        observe,
+        showGraph: () => this.tabs.show("graph"),
+        chooser: (name) => this.choice.chooserFor(name),
+      }),
     ];
   }
 
@@ -90,13 +98,14 @@ export class Page {
 
   refresh() {
     const { answer } = this.asking;
-    const { evidence, observations, method, isExclusive, key } = this.case;
+    const { evidence, observations, method, isExclusive, ranked, key } = this.case;
     const isPossible = answer !== null && answer.status !== "impossible";
     const state = {
       evidence,
       observations,
       method,
       exclusive: isExclusive ? "causes" : null,
+      faults: new Map(ranked.faults),
       key,
       isPossible,
       isAnswered: answer !== null,
@@ -106,10 +115,14 @@ export class Page {
   }
 
   #answered(answer) {
+    this.choice.show(answer);
     if (answer.status !== "impossible") this.ranking.show(answer, this.selected);
     const best = answer.ranking[0];
     byId("peek").hidden = !best || answer.status === "impossible";
-    if (best) byId("peek").textContent = `${best.name} ${about(best.probability, best.accuracy)} – see the ranking`;
+    if (best) {
+      const name = this.units.inState(best.name, best.state);
+      byId("peek").textContent = `${name} ${about(best.probability, best.accuracy)} – see the ranking`;
+    }
     clearTimeout(this.resting); // panels wait for a pause, so that they do not delay the next answer
     const isFirst = this.resting === undefined;
     this.resting = setTimeout(() => this.refresh(), isFirst || answer.status === "impossible" ? 0 : REST);

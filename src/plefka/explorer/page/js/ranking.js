@@ -1,15 +1,17 @@
-// The most probable causes as bars that move to their new places.
+// The causes, or other units, and what is wrong with each, as bars that move to their new places.
 
-import { byId, calm, make } from "./elements.js";
-import { about, counted } from "./words.js";
+import { button, byId, calm, make } from "./elements.js";
+import { about, counted, times } from "./words.js";
 
 const MOVE = { duration: 350, easing: "cubic-bezier(.2, .7, .2, 1)" };
 export const STEP = 20; // causes shown at first, and added by "show more"
 const MOST = 500;
+const SMALL = 0.1; // probabilities that are all below this are drawn on a scale of their own
 
 export class Ranking {
-  constructor(select, showMore) {
-    Object.assign(this, { select, rows: new Map(), top: STEP });
+  // choice: a RankingChoice
+  constructor(units, choice, select, showMore) {
+    Object.assign(this, { units, choice, select, rows: new Map(), top: STEP, opened: null });
     this.list = byId("ranking");
     this.list.addEventListener("keydown", (event) => this.#onKey(event));
     byId("more").addEventListener("click", () => {
@@ -21,19 +23,29 @@ export class Ranking {
   show({ ranking, units_total: total }, selected) {
     const before = this.#tops();
     const names = new Set(ranking.map((each) => each.name));
+    const hadFocus = this.list.contains(document.activeElement);
     for (const [name, row] of this.rows) if (!names.has(name)) this.#drop(name, row);
-    for (const each of ranking) this.#row(each.name).show(each);
+    const scale = scaleOf(ranking);
+    for (const each of ranking) this.#row(each.name).show(each, scale);
     this.#order(ranking);
     this.mark(selected);
     this.#move(before);
+    if (hadFocus && !this.list.contains(document.activeElement)) this.list.querySelector("[tabindex='0']")?.focus();
     const left = total - ranking.length;
+    const noun = this.choice.isOfCauses ? "further cause" : "further unit";
     byId("more").hidden = !(left > 0 && this.top < MOST);
-    byId("more").textContent = `Show more (${counted(left, "further cause")})`;
+    byId("more").textContent = `Show more (${counted(left, noun)})`;
     byId("ranking-legend").hidden = !ranking.some((each) => each.prior !== null);
+    byId("scale").hidden = scale === 1;
+    byId("scale").textContent = `bars end at ${scale.toLocaleString("en", { maximumSignificantDigits: 1 })}`;
   }
 
   mark(selected) {
-    for (const [name, { button }] of this.rows) button.setAttribute("aria-pressed", String(name === selected));
+    if (selected !== this.opened) this.opened = null;
+    for (const [name, { button, actions }] of this.rows) {
+      button.setAttribute("aria-pressed", String(name === selected));
+      actions.hidden = name !== this.opened;
+    }
     this.#roam(this.rows.get(selected)?.button);
   }
 
@@ -85,42 +97,74 @@ export class Ranking {
     const fill = make("span", { class: "fill" });
     const prior = make("span", { class: "prior" });
     const number = make("span", { class: "number" });
+    const factor = make("span", { class: "times", "aria-hidden": "true" });
     const before = make("span", { class: "unseen" });
-    const button = make(
+    const word = make("em", { class: "cause-state" });
+    const open = () => {
+      this.opened = name;
+      this.select(name);
+    };
+    const cause = make(
       "button",
-      { type: "button", class: "cause", tabindex: -1, onclick: () => this.select(name) },
-      make("span", { class: "cause-name", text: name }),
+      { type: "button", class: "cause", tabindex: -1, onclick: open },
+      make("span", {}, make("span", { class: "cause-name", text: name }), word),
       " ",
       number,
       before,
+      factor,
       make("span", { class: "track", "aria-hidden": "true" }, fill, prior),
     );
-    const element = make("li", {}, button);
-    const show = (each) => {
+    let [state, priorOn] = [1, null];
+    const turn = button("", () => this.choice.useState(name, 1 - state, priorOn), { class: "button is-small" });
+    const leaveOut = button("Leave it out", () => this.choice.leaveOut(name), {
+      class: "button is-small",
+      "aria-label": `Leave it out of the ranking: ${name}`,
+    });
+    const actions = make("div", { class: "choices cause-actions" }, turn, leaveOut);
+    actions.hidden = true;
+    const element = make("li", {}, cause, actions);
+    const show = (each, scale) => {
+      state = each.state;
+      priorOn = each.prior === null || state ? each.prior : 1 - each.prior;
+      const spoken = this.units.stateWord(name, state);
+      word.textContent = spoken && ` ${spoken}`;
+      turn.textContent = `Rank “${this.units.words(name)[1 - state]}” instead`;
+      turn.setAttribute("aria-label", `${turn.textContent}: ${name}`);
+      const [short, long] = times(each.probability, each.prior) ?? ["", ""];
+      factor.textContent = short;
       number.textContent = about(each.probability, each.accuracy);
       number.title = each.accuracy === "estimate" ? "An estimate" : "Exact";
-      fill.style.transform = `scaleX(${each.probability ?? 0})`;
+      fill.style.transform = `scaleX(${(each.probability ?? 0) / scale})`;
       prior.hidden = each.prior === null;
-      prior.style.left = `${100 * (each.prior ?? 0)}%`;
-      before.textContent = each.prior === null ? "" : `, beforehand ${about(each.prior, each.prior_accuracy)}`;
+      prior.style.left = `${(100 * (each.prior ?? 0)) / scale}%`;
+      const beforehand = each.prior === null ? [] : [`beforehand ${about(each.prior, each.prior_accuracy)}`];
+      before.textContent = ["", ...beforehand, ...(long ? [long] : [])].join(", ");
     };
-    return { element, button, show };
+    return { element, button: cause, actions, show };
   }
 
   #roam(preferred) {
-    const buttons = [...this.list.querySelectorAll("button")];
+    const buttons = [...this.list.querySelectorAll(".cause")];
     const isThere = buttons.includes(document.activeElement);
     const active = isThere ? document.activeElement : (preferred ?? buttons[0]);
     for (const button of buttons) button.tabIndex = button === active ? 0 : -1;
   }
 
   #onKey(event) {
-    const buttons = [...this.list.querySelectorAll("button")];
-    const here = buttons.indexOf(document.activeElement);
+    const buttons = [...this.list.querySelectorAll(".cause")];
+    const here = buttons.indexOf(document.activeElement.closest("li")?.querySelector(".cause"));
     const places = { ArrowDown: here + 1, ArrowUp: here - 1, Home: 0, End: buttons.length - 1 };
     if (!(event.key in places)) return;
     event.preventDefault();
     buttons[Math.min(Math.max(places[event.key], 0), buttons.length - 1)].focus();
     this.#roam();
   }
+}
+
+// What a full bar means: 1, or a round number just above where all probabilities are small, so that they are seen.
+function scaleOf(ranking) {
+  const most = Math.max(0, ...ranking.flatMap(({ probability, prior }) => [probability ?? 0, prior ?? 0]));
+  if (most === 0 || most > SMALL) return 1;
+  const power = 10 ** Math.floor(Math.log10(most));
+  return Number((power * [1, 2, 5, 10].find((step) => step * power >= most * (1 - 1e-9))).toPrecision(1));
 }

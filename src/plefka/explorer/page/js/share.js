@@ -1,7 +1,7 @@
 // The dialog that shares a case by link or file, and opens one.
 
 import { announce, button, byId, make } from "./elements.js";
-import { BadCase, checked, fromFile, toFile, toFragment } from "./shared_case.js";
+import { BadCase, checked, checkedRanking, fromFile, toFile, toFragment } from "./shared_case.js";
 import { counted } from "./words.js";
 
 const LARGEST = 5e6; // bytes of a file
@@ -35,14 +35,19 @@ export class Share {
   }
 
   // Evidence from a link or file: taken where all of it fits, otherwise the reader decides.
-  take({ evidence, method, isExclusive }, from) {
-    const { good, problems } = checked(evidence, this.units);
-    if (!problems.length) return this.#use(good, method, isExclusive);
+  // Without `ranking`, what is ranked stays as it is.
+  take({ evidence, method, isExclusive, ranking }, from) {
+    const { good, problems: observations } = checked(evidence, this.units);
+    const ranked = ranking === undefined ? { problems: [] } : checkedRanking(ranking ?? {}, this.units);
+    const problems = [...observations, ...ranked.problems];
+    if (!problems.length) return this.#use(good, method, isExclusive, ranked.good);
     this.open("problem");
     const verb = problems.length === 1 ? "does" : "do";
-    const title = `${counted(problems.length, "observation")} in ${from} ${verb} not fit this network.`;
+    const what = ranked.problems.length ? "name" : "observation";
+    const title = `${counted(problems.length, what)} in ${from} ${verb} not fit this network.`;
     const others = good.size === 1 ? "the other observation" : `the other ${good.size} observations`;
-    const rest = good.size ? [button(`Open ${others}`, () => this.#use(good, method, isExclusive))] : [];
+    const open = () => this.#use(good, method, isExclusive, ranked.good);
+    const rest = good.size ? [button(`Open ${others}`, open)] : [];
     this.#complain(title, problems, rest);
   }
 
@@ -67,8 +72,8 @@ export class Share {
     );
   }
 
-  #use(observations, method, isExclusive) {
-    this.theCase.replace(observations, method ?? this.theCase.method, isExclusive);
+  #use(observations, method, isExclusive, ranked) {
+    this.theCase.replace(observations, method ?? this.theCase.method, isExclusive, ranked);
     if (this.dialog.open) this.dialog.close();
     announce(`The case was opened: ${counted(observations.size, "observation")}.`);
   }

@@ -1,5 +1,7 @@
 // A case outside of the page: in the part of an address behind #, or in a file. What comes in is checked name by name.
 
+import { AS_USUAL } from "./case.js";
+
 const FORMAT = "plefka-case";
 
 export class BadCase extends Error {}
@@ -9,28 +11,45 @@ export function toFragment(theCase, defaultMethod) {
   if (theCase.observations.size) parts.set("case", JSON.stringify(theCase.evidence));
   if (theCase.method !== defaultMethod) parts.set("method", theCase.method);
   if (theCase.isExclusive) parts.set("exclusive", "causes");
+  const ranking = unusual(theCase.ranked);
+  if (ranking) parts.set("ranking", JSON.stringify(ranking));
   return parts.toString();
 }
 
-// {evidence, method, isExclusive, token}; what is not there is null
+// What of a ranking is not as usual; null where all is.
+function unusual({ units, chosen, order, faults, leftOut }) {
+  const parts = {
+    ...(units === AS_USUAL.units ? {} : { units }),
+    ...(chosen.length ? { chosen } : {}),
+    ...(order === AS_USUAL.order ? {} : { order }),
+    ...(faults.length ? { faults: Object.fromEntries(faults) } : {}),
+    ...(leftOut.length ? { left_out: leftOut } : {}),
+  };
+  return Object.keys(parts).length ? parts : null;
+}
+
+// {evidence, method, isExclusive, ranking, token}; what is not there is null
 export function fromFragment(fragment) {
   const parts = new URLSearchParams(fragment.replace(/^#/, ""));
-  const text = parts.get("case");
+  const read = (part) => (parts.has(part) ? parsed(parts.get(part), "The link") : null);
   return {
-    evidence: text === null ? null : parsed(text, "The link"),
+    evidence: read("case"),
     method: parts.get("method"),
     isExclusive: parts.get("exclusive") === "causes",
+    ranking: read("ranking"),
     token: parts.get("token"),
   };
 }
 
 export function toFile(theCase, network) {
+  const ranking = unusual(theCase.ranked);
   const content = {
     format: FORMAT,
     version: 1,
     network: network.name,
     method: theCase.method,
     ...(theCase.isExclusive ? { exclusive: "causes" } : {}),
+    ...(ranking ? { ranking } : {}),
     evidence: theCase.evidence,
   };
   return JSON.stringify(content, null, 2);
@@ -50,6 +69,7 @@ export function fromFile(text) {
     evidence: content.evidence,
     method: typeof content.method === "string" ? content.method : null,
     isExclusive: content.exclusive === "causes",
+    ranking: isObject(content.ranking) ? content.ranking : null,
   };
 }
 
@@ -83,6 +103,24 @@ export function checked(evidence, units) {
     else if (value !== null) good.set(name, value);
   }
   return { good, problems };
+}
+
+// What is ranked and how, and a sentence for each name in it that no unit has. What cannot be meant is as usual.
+export function checkedRanking(given, units) {
+  const names = (list) => (Array.isArray(list) ? [...new Set(list.map(String))] : []);
+  const one = (value, allowed, usual) => (allowed.includes(value) ? value : usual);
+  const faults = isObject(given.faults) ? Object.entries(given.faults) : [];
+  const states = faults.filter(([, state]) => [0, 1].includes(state));
+  const [chosen, leftOut] = [names(given.chosen), names(given.left_out)];
+  const good = {
+    units: one(given.units, ["all", "chosen"], AS_USUAL.units),
+    chosen: chosen.filter((name) => units.has(name)),
+    order: one(given.order, ["change", "probability"], AS_USUAL.order),
+    faults: states.filter(([name]) => units.has(name)),
+    leftOut: leftOut.filter((name) => units.has(name)),
+  };
+  const all = new Set([...chosen, ...leftOut, ...states.map(([name]) => name)]);
+  return { good, problems: [...all].filter((name) => !units.has(name)).map((name) => unknown(name, units)) };
 }
 
 function unknown(name, units) {

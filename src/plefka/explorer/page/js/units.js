@@ -28,6 +28,17 @@ export class Units {
     return given[0] === "0" && given[1] === "1" ? ["no", "yes"] : given;
   }
 
+  // The word beside a name in a ranking; none where a unit is simply there, as in "flu 0.42".
+  stateWord(name, state) {
+    const words = this.words(name);
+    return state === 1 && words.join(" ").toLowerCase() === "no yes" ? "" : words[state];
+  }
+
+  // "toner Low"
+  inState(name, state) {
+    return `${name} ${this.stateWord(name, state)}`.trim();
+  }
+
   // Also the words that only files know: "0", "1", or those of the unit.
   valueOf(name, word) {
     const index = this.indexes.get(name);

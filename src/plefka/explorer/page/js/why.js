@@ -1,5 +1,6 @@
 // Why this cause: what speaks for it and against it, and what would change it.
 
+import { usualFault } from "./case.js";
 import { button, make } from "./elements.js";
 import { Panel } from "./panels.js";
 import { about, counted, sentence, signed } from "./words.js";
@@ -7,22 +8,26 @@ import { about, counted, sentence, signed } from "./words.js";
 const TOP = 6; // further observations
 const TELLING = 0.005; // log-odds: less than this is shown as nothing
 
-export function whyPanel(service, units, { observe, showGraph }) {
+export function whyPanel(service, units, { observe, showGraph, chooser }) {
   const ask = (signal, { evidence, method, selected }) =>
     service.post("explain", { evidence, unit: selected, method, top: TOP }, signal);
-  const key = ({ selected, key }) => `${key} ${selected}`;
+  const key = ({ selected, faults, key }) => `${key} ${selected} ${faults.get(selected)}`;
   const canAsk = ({ selected, observations }) => selected !== null && ![0, 1].includes(observations.get(selected));
 
-  function draw(answer, { selected, observations }) {
+  // The ranking may speak of the state off, "toner Low": then all is about that state.
+  function draw(found, { selected, observations, faults }) {
     if (selected === null) return [make("p", { class: "hint", text: "Choose a cause to see what speaks for it." })];
     const links = make(
       "div",
       { class: "choices" },
       button("Show its neighbourhood", showGraph, { class: "button is-quiet" }),
+      chooser(selected),
     );
-    if (answer === null) return [heading(selected), ...observed(selected, observations), links];
+    if (found === null) return [heading(selected), ...observed(selected, observations), links];
+    const state = faults.get(selected) ?? usualFault(found.prior);
+    const answer = state === 1 ? found : ofOff(found);
     return [
-      heading(selected),
+      heading(units.inState(selected, state)),
       make("p", { class: "now", text: now(answer) }),
       ...evidence(answer),
       ...changes(answer),
@@ -118,6 +123,21 @@ export function whyPanel(service, units, { observe, showGraph }) {
   }
 
   return new Panel("why", { ask, key, canAsk, draw, invitation: "Explain this cause" });
+}
+
+// What was said of the state on, said of the state off.
+function ofOff(answer) {
+  const other = (p) => (p === null ? null : 1 - p);
+  const opposite = (shift) => (shift === null ? null : -shift);
+  const turned = (each) => ({ ...each, shift: opposite(each.shift), probability: other(each.probability) });
+  const { probability, prior, observations, changes } = answer;
+  return {
+    ...answer,
+    probability: other(probability),
+    prior: other(prior),
+    observations: observations.map(turned),
+    changes: changes.map(turned),
+  };
 }
 
 const heading = (name) => make("h3", { text: `Why ${name}?` });

@@ -1,5 +1,7 @@
 // Numbers and answers in the words of a reader.
 
+const TELLING = 1.5; // times as probable as beforehand: less is not said
+
 export function probability(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (value > 0 && value < 0.0005) return "<0.001";
@@ -9,6 +11,15 @@ export function probability(value) {
 
 // "≈ 0.535" for an estimate.
 export const about = (value, accuracy) => `${accuracy === "estimate" ? "≈ " : ""}${probability(value)}`;
+
+// How many times as probable as beforehand: ["× 30", "30 times as probable as beforehand"]; null where little changed.
+export function times(now, before) {
+  const ratio = now / before;
+  if (!(ratio > 0 && Number.isFinite(ratio)) || (ratio < TELLING && ratio > 1 / TELLING)) return null;
+  const text = count(Number(Math.max(ratio, 1 / ratio).toPrecision(2)));
+  if (ratio > 1) return [`× ${text}`, `${text} times as probable as beforehand`];
+  return [`÷ ${text}`, `${text} times less probable than beforehand`];
+}
 
 // What the probabilities of a ranking are.
 export function estimates(ranking) {
