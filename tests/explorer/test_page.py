@@ -53,7 +53,9 @@ def test_ticking_moves_the_ranking(visitor):
     assert visitor.observed == {"slow_flow": "on", "thin_crema": "off"}
     value = pf.infer(NETWORK, {"slow_flow": 1, "thin_crema": 0}).log_likelihood
     assert f"ln P(evidence) = −{abs(value):.4f} · exact" in visitor.text("#verdict")
-    assert "It is exact: nothing was approximated." in visitor.text("#verdict")
+    text = visitor.text("#verdict")
+    assert text.index("Exact: nothing was approximated.") < text.index("look like this.") < text.index("ln P")
+    assert visitor.run("document.querySelector('#check')") is None  # there is nothing to check
     assert visitor.run("document.title").startswith("2 observed")
     visitor.observe("thin_crema", "off")  # pressed again: unknown
     visitor.until_ranking(ranked({"slow_flow": 1}))
@@ -158,14 +160,16 @@ def test_undo_and_redo(visitor):
 def test_methods_and_checks(visitor):
     visitor.observe("slow_flow", "on")
     visitor.until_ranking(ranked({"slow_flow": 1}))
-    visitor.click("#check")
-    assert "Checked: you can rely on it." in visitor.until_text("#verdict", "Checked")
     seen = {"slow_flow": 1, "thin_crema": 1, "loud_hum": 1}  # with slow_flow alone nothing is left to approximate
     for name in ("thin_crema", "loud_hum"):
         visitor.observe(name, "on")
-    visitor.run("(m => { m.value = 'G12'; m.dispatchEvent(new Event('change')); })(document.querySelector('#method'))")
-    visitor.until_ranking(ranked(seen, "G12"))
-    visitor.until_text("#verdict", "It is an estimate")
+    visitor.run("(m => { m.value = 'G2'; m.dispatchEvent(new Event('change')); })(document.querySelector('#method'))")
+    visitor.until_ranking(ranked(seen, "G2"))
+    visitor.until_text("#estimates", "marked ≈")
+    assert "The true probabilities may be higher or lower." in visitor.text("#estimates")
+    assert visitor.text("#method-about") == "G1, corrected for how pairs of units depend on each other."
+    visitor.click("#check")
+    assert "Checked: you can rely on it." in visitor.until_text("#verdict", "Checked")
     visitor.tab("compare")
     visitor.click("#panel-compare .is-primary")
     visitor.until("!!document.querySelector('#panel-compare table')")
@@ -173,6 +177,7 @@ def test_methods_and_checks(visitor):
         "[...document.querySelectorAll('#panel-compare table:first-of-type tbody tr')].map(r => r.innerText)"
     )
     (exact,) = [row for row in shown if row.startswith("exact")]
+    assert shown[shown.index(exact) + 1].startswith("Sums over everything that may be the case.")
     assert f"−{abs(pf.infer(NETWORK, seen).log_likelihood):.4f}" in exact
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import sys
+import time
 import webbrowser
 from collections.abc import Mapping
 from typing import Any
@@ -17,10 +18,11 @@ from plefka.cli import main, serve
 from plefka.explorer import bodies, worker_answers
 from plefka.explorer.catalogue import Catalogue
 from plefka.explorer.outcomes import FAILED, NO_MEMORY, encoded
-from plefka.explorer.pool import Pool, WaitingQuestion
+from plefka.explorer.pool import ABANDONED, Pool, WaitingQuestion
 from plefka.explorer.settings import Settings
 from plefka.explorer.worker_answers import Answers
 from plefka.scale.worker_process import Assignment
+from tests.explorer.in_process import until
 
 NETWORK = pf.example("espresso")
 CAUSES, FINDINGS = NETWORK.names[:7], NETWORK.names[7:]
@@ -161,8 +163,37 @@ def test_a_port_that_is_taken_is_no_obstacle_to_explore():
         port = taken.getsockname()[1]
         with listening("127.0.0.1", port, or_any=True) as other:
             assert other.getsockname()[1] != port
-        with pytest.raises(pf.errors.InvalidInput, match=f"cannot listen on 127.0.0.1, port {port}"):
+        with pytest.raises(pf.errors.InvalidInput, match=f"cannot listen on 127.0.0.1, port {port}: it is in use"):
             listening("127.0.0.1", port)
+
+
+@pytest.mark.parametrize("command", ["serve", "explore"])
+def test_a_port_that_was_asked_for_and_is_taken_is_an_error(monkeypatch, capsys, command):
+    """Another port would break all links to the page."""
+    from plefka.explorer import running
+
+    monkeypatch.setattr(running, "serve", lambda *arguments: pytest.fail("it serves at another port"))
+    with running.listening("127.0.0.1", 0) as taken:
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert main([command, "example:espresso", "--port", str(port)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("Loading example:espresso ...\n")
+    assert f"port {port}: it is in use, perhaps by another plefka. End that program, or pass another" in said
+
+
+def test_explore_takes_a_free_port_unless_one_was_asked_for(monkeypatch, capsys):
+    from plefka.explorer import running
+
+    with running.listening("127.0.0.1", 0) as taken:
+        taken.listen()
+        port = taken.getsockname()[1]
+        monkeypatch.setattr(serve, "USUAL_PORT", port)
+        addresses = []
+        monkeypatch.setattr(running, "serve", lambda settings, listener, *_: addresses.append(listener.getsockname()))
+        assert main(["explore", "example:espresso", "--no-open"]) == 0
+    assert addresses[0][1] != port
+    assert f"Port {port} is in use, so a free one was chosen." in capsys.readouterr().err
 
 
 def test_without_the_extra_it_is_named(monkeypatch, capsys):
@@ -213,6 +244,61 @@ def test_a_batch_stays_far_below_the_limit_of_time():
         return found, [len(await pool._next()) for _ in range(3)]
 
     assert asyncio.run(sizes()) == ([8, 64, 10, 1], [1, 1, 1])
+
+
+def test_rankings_go_first_and_one_of_several_workers_is_kept_for_them():
+    """A check takes much longer than a ranking, so that it waits with all others."""
+
+    async def order():
+        pool = Pool(Assignment(worker_answers.prepared, (None, [])), workers=2, waiting=500)
+        slow, check = WaitingQuestion("ask", {}, 30.0), WaitingQuestion("infer", question({}, check=True), 30.0)
+        rankings = [WaitingQuestion("infer", question({}, method=method), 30.0) for method in ("exact", "G12", "bethe")]
+        pool._queue(slow, check, *rankings)
+        by_any = [*await pool._next(1), *await pool._next(1)]
+        by_the_one_that_is_kept = [*await pool._next(0), *await pool._next(0)]
+        return [by_any, by_the_one_that_is_kept, [*await pool._next(1), *await pool._next(1)]], [
+            rankings[:2], rankings[2:], [slow, check]
+        ]  # fmt: skip
+
+    found, expected = asyncio.run(order())
+    assert found == expected
+
+
+def asleep_if_asked(kind, asked):
+    """In a worker: what a ranking takes, and a question that takes hours."""
+    time.sleep(0.0 if kind == "infer" else 1e4)
+    return ["ranked" for _ in asked]
+
+
+def worker_that_sleeps():
+    return asleep_if_asked
+
+
+def test_an_abandoned_question_gives_its_worker_back_at_once():
+    """With one worker: the ranking waits for the start of another process, and little more."""
+
+    async def waits():
+        pool = Pool(Assignment(worker_that_sleeps, ()), workers=1, waiting=5)
+        pool.start()
+        try:
+            await pool.ask("infer", question({}), 600.0)
+            slow = asyncio.create_task(pool.ask("ask", {}, 600.0))
+            await until(lambda: pool.running)
+            (process,) = pool.processes
+            ranking = asyncio.create_task(pool.ask("infer", question({}), 600.0))
+            await asyncio.sleep(2 * ABANDONED)
+            was_left_alone = process is not None and process.is_alive and not ranking.done()
+            start = time.monotonic()
+            slow.cancel()
+            await until(lambda: process is not None and process.was_ended)
+            return was_left_alone, time.monotonic() - start, await ranking
+        finally:
+            await pool.close(0)
+
+    was_left_alone, seconds, answer = asyncio.run(waits())
+    assert was_left_alone  # while somebody waits for it, a ranking does not end it
+    assert seconds < 1 + ABANDONED
+    assert answer == "ranked"
 
 
 def out_of_memory(*_):

@@ -10,8 +10,13 @@ from plefka.cli.exits import Interrupts
 from plefka.explorer.settings import QuestionLimits, Settings
 from plefka.runtime import extras
 
+USUAL_PORT = 8000
 Host = Annotated[str, typer.Option(help="The address to listen on. Any but this computer's own needs a token.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 for any that is free.")]
+AnyPort = Annotated[
+    int | None,
+    typer.Option(min=0, max=65535, help="The port to listen on. By default 8000, or a free one where that is in use."),
+]
 Token = Annotated[
     str | None,
     typer.Option(envvar="PLEFKA_TOKEN", show_envvar=True, help="What clients must send: Authorization: Bearer TOKEN."),
@@ -36,7 +41,7 @@ Log = Annotated[bool, typer.Option("--log/--no-log", help="Print a line for each
 def serve(
     net: options.Network,
     host: Host = "127.0.0.1",
-    port: Port = 8000,
+    port: Port = USUAL_PORT,
     token: Token = None,
     workers: Workers = 2,
     warm: Warm = True,
@@ -61,7 +66,7 @@ def serve(
 def explore(
     net: options.Network,
     host: Host = "127.0.0.1",
-    port: Port = 8000,
+    port: AnyPort = None,
     token: Token = None,
     workers: Workers = 2,
     warm: Warm = True,
@@ -72,20 +77,24 @@ def explore(
     """A page in the browser: tick what was seen, and watch the ranking of causes change."""
     import webbrowser
 
-    settings = Settings(net, host, port, token, workers, warm, log, QuestionLimits(seconds=max_seconds))
+    limits = QuestionLimits(seconds=max_seconds)
+    settings = Settings(net, host, USUAL_PORT if port is None else port, token, workers, warm, log, limits)
     secret = "" if token is None else f"#token={token}"
-    start(settings, or_any=True, then=lambda address: open_page and webbrowser.open(address + secret))
+    start(settings, or_any=port is None, then=lambda address: open_page and webbrowser.open(address + secret))
 
 
 def start(settings: Settings, *, or_any: bool, then: Callable[[str], object]) -> None:
     """Listen, say where, and answer until the end."""
     with Interrupts() as interrupts:
+        typer.echo(f"Loading {settings.source} ...", err=True)
         extras.web_service()
         from plefka.explorer import running  # it imports both
 
         interrupts.check()
         with running.listening(settings.host, settings.port, or_any=or_any) as listener:
             address = running.address(settings.host, listener)
+            if or_any and not address.endswith(f":{settings.port}/"):
+                typer.echo(f"Port {settings.port} is in use, so a free one was chosen.", err=True)
 
             def say() -> None:
                 print(f"plefka serves {settings.source} at {address} (Ctrl-C ends it)", flush=True)

@@ -32,13 +32,14 @@ ENDED = Failure(
     "the process that computed this answer ended, perhaps for lack of memory. Others go on; try again, or choose "
     "another method.",
 )  # fmt: skip
+TOO_LONG_FOR_THE_OWNER = "it took too long: more than {:g} s, the limit that --max-seconds sets"
 
 
 def too_long(seconds: float) -> Failure:
     return Failure(
         503, "too_long",
-        f"this question took more than {seconds:g} s and was ended. Ask about fewer rows, candidates or targets, or "
-        "choose a quicker method such as bethe, or start the service with a larger --max-seconds.",
+        f"this question took more than {seconds:g} s and was ended. Observe more, choose a quicker method such as "
+        "bethe, or ask again later. A question about fewer rows, candidates or targets is quicker, too.",
     )  # fmt: skip
 
 

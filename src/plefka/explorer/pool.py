@@ -1,8 +1,9 @@
 """Worker processes, and the questions that wait for them.
 
 Every worker has a lane: a task that starts the process, gives it questions and, where one takes too long or the process
-ends, puts a new process in its place. Other lanes go on meanwhile. Questions that wait for a free worker and have the
-same method are answered in one batch, which takes a fraction of the time.
+ends, puts a new process in its place. Other lanes go on meanwhile. Rankings, the answers that a visitor waits for after
+each observation, go before all other questions; where there are several workers, one answers nothing else. Questions
+that wait for a free worker and have the same method are answered in one batch, which takes a fraction of the time.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from plefka.explorer.outcomes import CLOSING, ENDED, FAILED, Failure, busy, too_long
+from plefka.explorer.outcomes import CLOSING, ENDED, FAILED, TOO_LONG_FOR_THE_OWNER, Failure, busy, too_long
 from plefka.scale.worker_process import Assignment, WorkerEnded, WorkerProcess
 
 log = logging.getLogger("plefka.explorer")
@@ -23,7 +24,9 @@ FAR_BELOW = 3  # a batch should take this fraction of the limit of time
 MOST_PACES = 100  # methods whose times are remembered
 LONGEST_PAUSE = 60.0  # seconds before another attempt to start a worker
 LOOK = 1.0  # seconds between two looks at a process that waits
-ABANDONED = 5.0  # seconds that a question may still take when nobody waits for its answer: it may be compiling
+# Seconds that a question may still take when nobody waits for its answer. Replacing its process takes about 1.4 s; a
+# ranking may take as long, as the next one is likely to end as soon as this one and often needs the same programs.
+ABANDONED, ABANDONED_RANKING = 0.5, 1.5
 
 
 @dataclass(eq=False)
@@ -36,6 +39,11 @@ class WaitingQuestion:
     answer: asyncio.Future[Any] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     alone: bool = False
     patience: asyncio.TimerHandle | None = None
+
+    @property
+    def is_ranking(self) -> bool:
+        """Whether it goes before all others; a check takes much longer than what it checks."""
+        return self.kind == "infer" and not self.asked.get("check")
 
     @property
     def key(self) -> tuple[Any, ...] | None:
@@ -52,10 +60,15 @@ class WaitingQuestion:
 
 
 class Pool:
-    """As many workers as asked for, and a queue in front of them."""
+    """As many workers as asked for, and a queue in front of them.
 
-    def __init__(self, assignment: Assignment, workers: int, waiting: int):
+    `quick` is the assignment of a process that somebody may wait for: one that replaces another, or the one that is
+    kept for rankings. It takes less time until it answers.
+    """
+
+    def __init__(self, assignment: Assignment, workers: int, waiting: int, quick: Assignment | None = None):
         self.assignment, self.workers, self.most_waiting = assignment, workers, waiting
+        self.quick = quick or assignment
         self.waiting: deque[WaitingQuestion] = deque()
         self.running: set[WaitingQuestion] = set()
         self.something = asyncio.Event()
@@ -103,18 +116,28 @@ class Pool:
         self.waiting.extend(jobs)
         self.something.set()
 
-    async def _next(self) -> list[WaitingQuestion]:
-        """The question that has waited for the longest time, and others that can be answered with it; or none yet."""
-        if not self.waiting:
+    def _is_kept(self, number: int) -> bool:
+        """Whether this lane answers rankings only."""
+        return number == 0 and self.workers > 1
+
+    def _first(self, number: int) -> WaitingQuestion | None:
+        """The ranking that has waited for the longest time; if there is none, any other question."""
+        others = () if self._is_kept(number) else self.waiting
+        return next((job for job in self.waiting if job.is_ranking), None) or next(iter(others), None)
+
+    async def _next(self, number: int = 0) -> list[WaitingQuestion]:
+        """What a lane answers next: a question, and others that can be answered with it; or none yet."""
+        if self._first(number) is None:
             self.something.clear()
             try:
                 async with asyncio.timeout(LOOK):
                     await self.something.wait()
             except TimeoutError:
                 return []
-        if not self.waiting:
+        first = self._first(number)
+        if first is None:
             return []
-        first = self.waiting.popleft()
+        self.waiting.remove(first)
         if first.key is None:
             return [first]
         pace = self.pace.get(first.key, first.seconds / (FAR_BELOW * FIRST_TOGETHER))  # far below the limit of time
@@ -131,15 +154,16 @@ class Pool:
             self.pace[jobs[0].key] = seconds / len(jobs)
 
     async def _lane(self, number: int) -> None:
-        failures = 0
+        failures, assignment = 0, self.quick if self._is_kept(number) else self.assignment
         while not self.closing:
             failures += 1
-            process = self.processes[number] = WorkerProcess(self.assignment)
+            process = self.processes[number] = WorkerProcess(assignment)
+            assignment = self.quick
             try:
                 await self._in_thread(process.start)
                 self.ready.add(number)
                 failures = 0
-                await self._serve(process)
+                await self._serve(process, number)
             except WorkerEnded:
                 pass
             finally:
@@ -150,9 +174,9 @@ class Pool:
             if failures:  # it does not even start: there may be too little memory
                 await asyncio.sleep(min(2.0**failures, LONGEST_PAUSE))
 
-    async def _serve(self, process: WorkerProcess) -> None:
+    async def _serve(self, process: WorkerProcess, number: int) -> None:
         while process.is_alive and not self.closing:
-            jobs = [job for job in await self._next() if not job.answer.done()]
+            jobs = [job for job in await self._next(number) if not job.answer.done()]
             if jobs and not process.is_alive:  # it ended while it waited: the question is not to blame
                 self.waiting.extendleft(reversed(jobs))
                 return
@@ -171,8 +195,8 @@ class Pool:
                     found = await self._in_thread(process.ask, jobs[0].kind, [job.asked for job in jobs])
         except TimeoutError:
             process.end()
-            nobody = all(job.answer.done() for job in jobs)
-            log.info("a question was ended: %s", "its client has left" if nobody else "it took too long")
+            nobody, slow = all(job.answer.done() for job in jobs), TOO_LONG_FOR_THE_OWNER.format(jobs[0].seconds)
+            log.info("a question was ended: %s", "its client has left" if nobody else slow)
             self._failed(jobs, too_long(jobs[0].seconds))
         except WorkerEnded:
             self._failed(jobs, ENDED)
@@ -221,9 +245,10 @@ class Pool:
 @contextmanager
 def _abandoned(jobs: list[WaitingQuestion], limit: asyncio.Timeout) -> Iterator[None]:
     """When nobody waits any more, the work may go on for a moment only, as starting another process takes longer."""
+    moment = ABANDONED_RANKING if jobs[0].is_ranking else ABANDONED
 
     def hurry(_: object) -> None:
-        soon = asyncio.get_running_loop().time() + ABANDONED
+        soon = asyncio.get_running_loop().time() + moment
         if all(job.answer.done() for job in jobs) and not limit.expired():
             limit.reschedule(min(limit.when() or soon, soon))
 

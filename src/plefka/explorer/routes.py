@@ -28,7 +28,7 @@ GONE = 499  # the client has left; for the log only
 RANKED_BY_DEFAULT = 10  # causes of each method that are compared
 about, questions = APIRouter(), APIRouter(route_class=CheckedRoute)
 pages = APIRouter(include_in_schema=False)
-WORDS = {"method_does_not_apply": "does_not_apply", "too_long": "too_long"}
+WORDS = {"method_does_not_apply": "does_not_apply", "too_long": "too_long", "busy": "busy"}
 
 
 def service_of(request: Request) -> Service:
@@ -175,7 +175,7 @@ async def compare(request: Request, asked: schemas.Compare) -> Response:
 def _compared(service: Service, methods: list[str], found: list[Any]) -> list[dict[str, Any]]:
     """All with the means of the same units: those that are most probable by any method."""
     for failure in found:
-        if isinstance(failure, Failure) and failure.code not in ("method_does_not_apply", "too_long"):
+        if isinstance(failure, Failure) and failure.code not in WORDS:
             raise refused(failure)
     shown = dict.fromkeys(name for one in found if not isinstance(one, Failure) for name in one["top"])
     places = {name: service.catalogue.places[name] for name in shown}

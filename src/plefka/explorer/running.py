@@ -163,6 +163,7 @@ def serve(
 ) -> None:
     """Answer until SIGINT, which raises KeyboardInterrupt, or SIGTERM. `check` raises one that came before."""
     service = Service(settings)
+    print(f"Starting {settings.workers} {'worker' if settings.workers == 1 else 'workers'} ...", file=sys.stderr)
     _log(settings)
     allow_files()
     config = uvicorn.Config(
@@ -189,9 +190,10 @@ def listening(host: str, port: int, *, or_any: bool = False) -> socket.socket:
         listener.close()
         if or_any and error.errno == errno.EADDRINUSE:
             return listening(host, 0)
+        in_use = "it is in use, perhaps by another plefka. End that program, or pass"
+        why = in_use if error.errno == errno.EADDRINUSE else f"{error.strerror or error}. Pass"
         raise InvalidInput(
-            f"cannot listen on {host}, port {port}: {error.strerror or error}. Pass another --host or --port; with "
-            "--port 0 a free one is chosen."
+            f"cannot listen on {host}, port {port}: {why} another --host or --port; with --port 0 a free one is chosen."
         ) from None
     return listener
 

@@ -55,7 +55,8 @@ class Service:
         self.priors: list[float] = []
         memory = settings.limits.memory_bytes or _share_of_memory(settings.workers)
         warm = _warm(self.catalogue, self.cases) if settings.warm else []
-        self.pool = Pool(Assignment(prepared, (network, warm), memory), settings.workers, settings.limits.waiting)
+        full, quick = (Assignment(prepared, (network, asked), memory) for asked in (warm, warm[:1]))  # a ranking only
+        self.pool = Pool(full, settings.workers, settings.limits.waiting, quick)
 
     async def start(self) -> None:
         self.pool.start()

@@ -1,4 +1,5 @@
-// After each change of the case: ask, show the answer, and drop answers that came too late.
+// After each change of the case: ask, show the answer, and drop answers that came too late. A check asks beside that, and
+// cannot harm an answer that is shown.
 
 import { announce, button, byId, make } from "./elements.js";
 import { isByChange } from "./ranking_choice.js";
@@ -16,8 +17,18 @@ export class Asking {
   // show: {ranking, verdict}; after(answer): the panels may ask
   constructor(service, units, theCase, { ranking, verdict, after }) {
     Object.assign(this, { service, units, theCase, ranking, verdict, after, answer: null, changed: 0 });
-    this.infer = latest((signal, body) => service.post("infer", body, signal));
-    theCase.addEventListener("change", () => this.soon());
+    const infer = (signal, body) => service.post("infer", body, signal);
+    this.infer = latest(infer);
+    this.checked = latest(infer);
+    theCase.addEventListener("change", () => {
+      this.checked.cancel();
+      this.soon();
+    });
+  }
+
+  // Whether the answer that is shown is of the case as it is now.
+  get isCurrent() {
+    return this.answer !== null && this.answeredKey === this.theCase.key;
   }
 
   soon() {
@@ -28,20 +39,38 @@ export class Asking {
     this.timer = setTimeout(() => this.now(), isAlone ? 0 : PAUSE);
   }
 
-  async now({ check = false } = {}) {
+  async now() {
     clearTimeout(this.timer);
     this.#wait();
-    const { evidence, method, isExclusive } = this.theCase;
-    const exclusive = isExclusive ? "causes" : null;
+    const { key } = this.theCase;
     try {
-      const { top } = this.ranking;
-      const answer = await this.infer({ evidence, exclusive, method, check, top, ...this.theCase.rankingFields });
+      const answer = await this.infer(this.#question());
       if (answer === STALE) return;
+      this.answeredKey = key;
+      this.checked.cancel();
       this.#done();
       this.#show(answer);
     } catch (error) {
       this.#failed(error);
     }
+  }
+
+  // In the background: whatever comes of it, the ranking stays.
+  async check() {
+    this.verdict.checking();
+    try {
+      const answer = await this.checked(this.#question({ check: true }));
+      if (answer !== STALE) this.#show(answer);
+    } catch (error) {
+      this.verdict.checkFailed(sentence(error.message));
+      announce(`The check failed. ${sentence(error.message)}`);
+    }
+  }
+
+  #question({ check = false } = {}) {
+    const { evidence, method, isExclusive } = this.theCase;
+    const exclusive = isExclusive ? "causes" : null;
+    return { evidence, exclusive, method, check, top: this.ranking.top, ...this.theCase.rankingFields };
   }
 
   #wait() {
@@ -95,10 +124,12 @@ export class Asking {
     this.#done();
     if (error instanceof Unreachable) return this.#old("not up to date"); // until the service is back
     if (PASSING.has(error.code)) this.timer = setTimeout(() => this.now(), AGAIN);
-    this.answer = null;
     this.#say([make("p", { text: sentence(error.message) }), button("Try again", () => this.now())]);
-    this.ranking.empty();
-    this.verdict.show(null);
+    if (!this.isCurrent) {
+      this.answer = null;
+      this.ranking.empty();
+      this.verdict.show(null);
+    }
     announce(sentence(error.message));
   }
 

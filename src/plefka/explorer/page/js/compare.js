@@ -1,6 +1,7 @@
 // The same question to several methods, side by side.
 
 import { make } from "./elements.js";
+import { methodWords } from "./method_words.js";
 import { Panel } from "./panels.js";
 import { about, duration, KINDS, minus, sentence } from "./words.js";
 
@@ -19,7 +20,7 @@ export function comparePanel(service, units, useMethod) {
 
   function likelihoods(methods, { method: used }) {
     const head = make("tr", {}, ...["Method", "ln P(evidence)", "It is", "Time"].map(headCell));
-    const rows = methods.map((each) =>
+    const rows = methods.flatMap((each) => [
       make(
         "tr",
         { class: each.method === used ? "is-used" : "" },
@@ -42,7 +43,8 @@ export function comparePanel(service, units, useMethod) {
             ]),
         make("td", { class: "number", text: duration(each.seconds) }),
       ),
-    );
+      make("tr", { class: "method-words" }, make("td", { colspan: 4, text: methodWords(each.method) })),
+    ]);
     return make(
       "table",
       {},

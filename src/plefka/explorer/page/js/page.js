@@ -39,8 +39,7 @@ export class Page {
     );
     this.verdict = new Verdict(network, this.case, {
       check: () => {
-        this.verdict.checking();
-        this.asking.now({ check: true });
+        this.asking.check();
       },
       useMethod: (method) => this.case.useMethod(method),
       remove: (name) => this.observe(name, null),
@@ -108,7 +107,7 @@ export class Page {
       faults: new Map(ranked.faults),
       key,
       isPossible,
-      isAnswered: answer !== null,
+      isAnswered: this.asking.isCurrent,
       selected: this.selected,
     };
     for (const panel of this.panels) panel.refresh(state);
@@ -130,6 +129,7 @@ export class Page {
 
   #changed() {
     clearTimeout(this.resting);
+    for (const panel of this.panels) panel.cancel();
     const total = this.case.observations.size;
     byId("undo").disabled = !this.case.past.length;
     byId("redo").disabled = !this.case.future.length;

@@ -1,10 +1,11 @@
 // How probable the observations were, how far to trust the answer, and by which method.
 
 import { byId, button, make } from "./elements.js";
-import { duration, estimates, frequency, KINDS, meaning, minus, sentence } from "./words.js";
+import { methodGroups, methodWords } from "./method_words.js";
+import { duration, frequency, inWords, isExact, KINDS, meaning, minus, sentence, trust } from "./words.js";
 
 export class Verdict {
-  // check(): ask again with a check; useMethod(name); remove(name)
+  // check(): ask for a check of this answer; useMethod(name); remove(name)
   constructor(network, theCase, { check, useMethod, remove }) {
     Object.assign(this, { network, theCase, check, remove });
     this.box = byId("verdict");
@@ -36,54 +37,79 @@ export class Verdict {
 
   #possible(answer) {
     const isEmpty = this.theCase.observations.size === 0;
-    const value = answer.log_likelihood === null ? "–" : minus(answer.log_likelihood, 4);
-    const kind = KINDS[answer.kind] ?? answer.kind;
+    const { lead, detail } = trust(answer);
     const often = isEmpty || this.theCase.isSoft || this.theCase.isExclusive ? "" : frequency(answer.log_likelihood);
     const how = `Computed by ${answer.method} in ${duration(answer.seconds)}.`;
     return [
       make("h3", { text: "How far to trust this" }),
-      make(
-        "p",
-        { class: "likelihood" },
-        "ln P(evidence) = ",
-        make("b", { id: "log-likelihood", text: value }),
-        ` · ${kind}`,
-      ),
-      make("p", { class: "hint", text: [often, meaning(answer.kind)].filter(Boolean).join(" ") }),
-      ...(answer.ranking.length ? [make("p", { class: "hint", id: "estimates", text: estimates(answer.ranking) })] : []),
+      make("p", { class: "trust", id: "estimates" }, make("strong", { text: lead }), ` ${detail}`),
+      ...(often ? [make("p", { text: often })] : []),
       ...(answer.converged ? [] : [make("p", { class: "message is-bad", text: sentence(answer.status_text) })]),
       ...answer.warnings.map((text) => make("p", { class: "message is-bad", text: sentence(text) })),
-      ...(this.theCase.isExclusive ? [] : [this.#checked(answer)]), // a check does not know of it
+      ...this.#checked(answer),
+      this.#likelihood(answer),
       make(
         "details",
         {},
         make("summary", { text: "How it was computed" }),
         make("p", { text: how }),
-        ...answer.notes.map((text) => make("p", { text: sentence(text) })),
+        ...answer.notes.map((text) => make("p", { text: inWords(text) })),
       ),
     ];
   }
 
-  #checked({ check }) {
-    if (!check) return button("Check this answer", () => this.check(), { id: "check" });
-    const title = check.trusted ? "Checked: you can rely on it. " : "Not confirmed. ";
-    const kind = check.trusted ? "message is-good" : "message is-bad";
-    return make("p", { class: kind, id: "checked" }, make("strong", { text: title }), sentence(check.verdict));
+  #likelihood({ log_likelihood: value, kind }) {
+    const number = make("b", { id: "log-likelihood", text: value === null ? "–" : minus(value, 4) });
+    return make(
+      "p",
+      { class: "hint likelihood" },
+      "ln P(evidence) = ",
+      number,
+      ` · ${KINDS[kind] ?? kind}. It is the natural logarithm of the probability of all observations together. `,
+      meaning(kind),
+    );
+  }
+
+  // A check does not know of "exactly one cause", and what is exact needs none.
+  #checked(answer) {
+    const { check } = answer;
+    if (check) {
+      const title = check.trusted ? "Checked: you can rely on it. " : "Not confirmed. ";
+      const kind = check.trusted ? "message is-good" : "message is-bad";
+      return [make("p", { class: kind, id: "checked" }, make("strong", { text: title }), sentence(check.verdict))];
+    }
+    if (this.theCase.isExclusive || isExact(answer)) return [];
+    this.checkButton = button("Check this answer", () => this.check(), { id: "check" });
+    return [make("div", { class: "check" }, this.checkButton)];
   }
 
   checking() {
-    const old = byId("check");
-    if (!old) return;
-    old.disabled = true;
-    old.textContent = "Checking …";
+    byId("check-failed")?.remove();
+    this.#checkSays("Checking …", true);
+  }
+
+  checkFailed(text) {
+    this.#checkSays("Check this answer", false);
+    const words = [make("strong", { text: "The check failed; the answer is as it was. " }), text];
+    this.checkButton.after(make("p", { class: "message is-bad", id: "check-failed" }, ...words));
+  }
+
+  // A button that is disabled would lose the focus.
+  #checkSays(text, isBusy) {
+    this.checkButton.textContent = text;
+    this.checkButton.setAttribute("aria-disabled", String(isBusy));
   }
 
   #methodChoice(useMethod) {
-    const select = make("select", { id: "method", onchange: () => useMethod(select.value) });
-    for (const name of this.network.methods) select.append(make("option", { value: name, text: this.#label(name) }));
-    select.value = this.theCase.method;
+    const select = make("select", { id: "method", "aria-describedby": "method-about", onchange: () => useMethod(select.value) });
+    for (const [label, names] of methodGroups(this.network.methods)) {
+      const options = names.map((name) => make("option", { value: name, text: this.#label(name) }));
+      select.append(...(label ? [make("optgroup", { label }, ...options)] : options));
+    }
     this.select = select;
-    return make("p", { class: "method" }, make("label", { for: "method", text: "Method" }), select);
+    this.about = make("span", { class: "hint", id: "method-about" });
+    queueMicrotask(() => this.#syncMethod());
+    return make("p", { class: "method" }, make("label", { for: "method", text: "Method" }), select, this.about);
   }
 
   #label(name) {
@@ -96,6 +122,7 @@ export class Verdict {
     const isListed = [...this.select.options].some((option) => option.value === method);
     if (!isListed) this.select.append(make("option", { value: method, text: method }));
     this.select.value = method;
+    this.about.textContent = methodWords(method);
   }
 }
 

@@ -21,12 +21,19 @@ export function times(now, before) {
   return [`÷ ${text}`, `${text} times less probable than beforehand`];
 }
 
-// What the probabilities of a ranking are.
-export function estimates(ranking) {
-  const some = ranking.filter(({ accuracy }) => accuracy === "estimate").length;
-  if (!some) return "The probabilities shown are exact.";
-  if (some === ranking.length) return "The probabilities shown are estimates.";
-  return `Of the probabilities shown, ${some} of ${ranking.length} are estimates, marked ≈; the others are exact.`;
+const numEstimates = (ranking) => ranking.filter(({ accuracy }) => accuracy === "estimate").length;
+
+export const isExact = ({ kind, ranking }) => kind === "exact" && numEstimates(ranking) === 0;
+
+// What the reader of a ranking should know of its probabilities: in short, and in full.
+export function trust(answer) {
+  const { ranking } = answer;
+  const some = numEstimates(ranking);
+  if (isExact(answer)) return { lead: "Exact:", detail: "nothing was approximated." };
+  if (!some) return { lead: "The probabilities shown are exact.", detail: "" };
+  const detail = "The true probabilities may be higher or lower. A check tells how far to trust them.";
+  if (some === ranking.length) return { lead: "Estimates, marked ≈.", detail };
+  return { lead: `Partly estimates: ${some} of ${ranking.length}, marked ≈; the others are exact.`, detail };
 }
 
 export const count = (value) => value.toLocaleString("en");
@@ -55,10 +62,9 @@ export const KINDS = {
 };
 
 const MEANINGS = {
-  exact: "It is exact: nothing was approximated.",
   lower_bound: "It is a lower bound: the true value is this or higher.",
   upper_bound: "It is an upper bound: the true value is this or lower.",
-  estimate: "It is an estimate: the true value may be higher or lower. A check can tell how far to trust it.",
+  estimate: "It is an estimate: the true value may be higher or lower.",
 };
 
 export const meaning = (kind) => MEANINGS[kind] ?? "";
@@ -71,6 +77,14 @@ export function frequency(logLikelihood) {
   if (cases < 10) return `About ${Math.round(100 / cases)} of 100 cases look like this.`;
   if (cases > 1e12) return "Fewer than one case in a million million looks like this.";
   return `About 1 case in ${count(Number(cases.toPrecision(2)))} looks like this.`;
+}
+
+// A note of the service, with what a power of two in it counts.
+export function inWords(note) {
+  const [, units] = /2\^(\d+)/.exec(note) ?? [];
+  if (!units) return sentence(note);
+  const number = Number(units) < 40 ? count(2 ** units) : `more than a million million`;
+  return `${sentence(note)} 2^${units} is how many ways there are for ${units} units to be on or off: ${number}.`;
 }
 
 // The sentences of the service start small and have no full stop where Python joins them.
