@@ -80,10 +80,11 @@ def network(
     levels = Graph(child, parent, len(shown.names)).levels
     assert levels is not None  # a network has no cycle
     widest, depth = np.bincount(levels).max(), levels.max() + 1
-    size = max(8.0, UNIT_WIDTH * widest + 1.2), 1.8 + LAYER_HEIGHT * (depth - 0.4)
+    top = 0.35 if max(map(len, shown.names)) < 3 * NAME_WIDTH else 0.55  # room for names above units
+    size = max(8.0, UNIT_WIDTH * widest + 1.2), 1.8 + LAYER_HEIGHT * (depth - 0.75 + top)
     axes, palette = axes_for(ax, size, 0.22)
     axes.set_axis_off()
-    axes.set(xlim=(-0.1, widest + 0.1), ylim=(0.7 - depth, 0.35))
+    axes.set(xlim=(-0.1, widest + 0.1), ylim=(0.7 - depth, top))
     scale = 1.0 if ax is None else _scale(axes, levels)
     x, y = _positions(shown.weights, levels)
     _draw_edges(axes, palette, shown.weights, x, y)
