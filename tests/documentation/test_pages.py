@@ -45,6 +45,22 @@ def test_the_reference_shows_the_signature_and_the_docstring(site, name):
     assert re.sub(r"[\s`]", "", first) in text
 
 
+def test_a_long_signature_has_a_line_for_each_parameter(site):
+    (page,) = (page for page in api(site) if "plefka.infer" in page.places)
+    signature = re.search(r"infer\(\n(.*?)\n\) -> Solution", "".join(page.words), re.DOTALL)
+    assert signature
+    names = [line.strip().partition(":")[0].rstrip(",") for line in signature[1].splitlines()]
+    assert [name for name in names if name != "*"] == list(inspect.signature(plefka.infer).parameters)
+
+
+def test_figures_lead_to_their_files_and_those_of_the_gallery_to_pages(site):
+    figures = [link for path in site.glob("*.html") for link in read(path).links if "figures/" in link]
+    assert "figures/methods-1.svg" in figures
+    gallery = read(site / "gallery.html")
+    assert len([address for address in gallery.loaded if address.startswith("figures/")]) > 10
+    assert not [link for link in gallery.links if "figures/" in link]
+
+
 def test_every_link_leads_somewhere(site):
     broken = [
         (path.relative_to(site).as_posix(), link)

@@ -9,7 +9,7 @@ from tests.paper.browser import PROGRAM, browser
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed")
 SIZES = {"desktop": (1280, 900), "phone": (360, 740)}
-PAGES = ("index", "choosing", "faq", "recipes", "glossary", "notebooks/diagnosis", "notebooks/methods")
+PAGES = ("index", "gallery", "choosing", "faq", "recipes", "glossary", "notebooks/diagnosis", "notebooks/methods")
 PAGES += ("api/index", "api/inference", "api/networks")
 PATIENCE = 600.0  # seconds for a search: only against a test that hangs
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"
@@ -19,6 +19,10 @@ TOO_WIDE = """
   .filter(element => element.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
   .map(element => [element.tagName, element.textContent.slice(0, 40)])
 """
+FIGURES = "[...document.querySelectorAll('.md-content img[src*=figures]')]"
+COLUMN = "document.querySelector('.md-content__inner').clientWidth"
+WIDTHS = f"[{COLUMN}, ...{FIGURES}.map(image => [image.clientWidth, image.naturalWidth])]"
+PAPERS = f"[...new Set({FIGURES}.map(image => getComputedStyle(image).backgroundColor))]"
 OPEN_SEARCH = "document.querySelector('label[for=__search]').click()"
 IN_SEARCH = "document.querySelector('[data-md-component=search-query]').focus()"
 IS_READY = "document.querySelector('.md-search-result__meta').innerText.startsWith('Type')"
@@ -69,12 +73,8 @@ def test_a_page_is_whole_and_readable(chromium, site, page, size, scheme):
     assert chromium.complaints() == []
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize(
-    ("query", "page"),
-    [("keep_compiled", "api/errors.html"), ("leak", "choosing.html"), ("own activation", "recipes.html")],
-)
-def test_the_search_finds_pages(chromium, site, query, page, size):
+def found_by_search(chromium, site, query: str, size: str) -> list[str]:
+    """Where the results lead, best first."""
     chromium.open(address(site, "api/index"), *SIZES[size], "light")
     chromium.run(OPEN_SEARCH if size == "phone" else IN_SEARCH)
     chromium.run(IN_SEARCH)
@@ -83,10 +83,34 @@ def test_the_search_finds_pages(chromium, site, query, page, size):
     chromium.call("Input.dispatchKeyEvent", type="keyUp", key=query[-1])  # what the search listens to
     links = wait_for(chromium, FOUND)
     assert isinstance(links, list)
+    return links
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("query", "page"),
+    [("keep_compiled", "api/errors.html"), ("leak", "choosing.html"), ("own activation", "recipes.html")],
+)
+def test_the_search_finds_pages(chromium, site, query, page, size):
+    links = found_by_search(chromium, site, query, size)
     wanted = [link for link in links if page in link]
     assert wanted, links
     chromium.open(wanted[0], *SIZES[size], "light")
     assert query.split()[-1] in chromium.run("document.body.innerText")
+
+
+@pytest.mark.parametrize("word", ["leak", "barren unit", "explaining away", "residual", "effective sample size"])
+def test_the_glossary_comes_first_in_the_search_for_a_word(chromium, site, word):
+    assert "glossary.html" in found_by_search(chromium, site, word, "desktop")[0]
+
+
+@pytest.mark.parametrize("page", ["index", "choosing", "first-hour", "series", "sensitivity"])
+def test_figures_are_as_wide_as_they_were_drawn_or_as_the_page(chromium, site, page):
+    chromium.open(address(site, page), *SIZES["desktop"], "dark")
+    column, *figures = chromium.run(WIDTHS)
+    assert figures
+    assert all(shown >= 0.97 * min(drawn, column) for shown, drawn in figures)
+    assert chromium.run(PAPERS) == ["rgb(255, 255, 255)"]
 
 
 def test_sections_are_tabs_on_a_desktop_and_a_drawer_on_a_phone(chromium, site):

@@ -3,10 +3,12 @@
 import subprocess
 import sys
 from importlib import import_module
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
 import plefka as pf
@@ -102,6 +104,38 @@ def test_no_label_covers_another(espresso):
     covered = [(a, b) for k, a in enumerate(boxes) for b in boxes[:k] if a.overlaps(b)]
     assert covered == []
     assert all(figure.bbox.contains(*corner) for box in boxes for corner in (box.min, box.max))
+
+
+WORDS = [
+    "temporomandibular joint",
+    "Abnormality of the temporomandibular joint",
+    "long_names_break_at_underscores",
+    "x-ray",
+]
+
+
+@pytest.mark.parametrize("room", ["its own figure", "axes of the user's"])
+def test_names_break_between_words_and_never_inside_one(chain, room):
+    network = pf.BeliefNetwork(CHAIN, np.zeros(4), "sigmoid", WORDS)
+    solution = solution_of(network, chain[1].means, chain[1].observed)
+    axes = plots.network(network, solution, ax=None if room == "its own figure" else Figure().add_subplot())
+    labels = [text.get_text() for text in axes.texts if isinstance(text, Annotation)][:4]
+    assert [" ".join(label.split()) for label in labels] == [name.replace("_", " ") for name in WORDS]
+    assert labels[1].startswith("Abnormality\n") or labels[1].startswith("Abnormality of\n")
+
+
+def test_a_word_that_is_too_wide_becomes_smaller_and_is_cut_only_then():
+    names = ["short", "sternocleidomastoid", "a" * 80, "flu"]
+    network = pf.BeliefNetwork(np.zeros((4, 4)), np.zeros(4), "sigmoid", names)
+    axes = plots.network(network, solution_of(network, [0.5] * 4, [False] * 4))
+    short, long, endless, _ = [text for text in axes.texts if isinstance(text, Annotation)][:4]
+    assert long.get_text() == "sternocleidomastoid"
+    assert endless.get_text().endswith("a...")
+    usual, smaller, smallest = (float(text.get_fontsize()) for text in (short, long, endless))
+    assert usual > smaller > smallest >= usual / 2
+    figure_of(axes).draw_without_rendering()
+    boxes = [text.get_window_extent() for text in (short, long, endless)]
+    assert not any(a.overlaps(b) for a, b in pairwise(boxes))
 
 
 def test_a_certain_edge_is_the_widest():

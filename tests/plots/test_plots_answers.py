@@ -1,21 +1,25 @@
 """Pictures of answers: rankings, comparisons and calibration, and what all functions of pf.plots have in common."""
 
 import inspect
+import json
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.collections import PathCollection
+from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
 
 import plefka as pf
 from plefka import plots
-from plefka.errors import InvalidEvidence, InvalidInput
+from plefka.cli import main
+from plefka.errors import InvalidEvidence, InvalidFile, InvalidInput
 from plefka.learning.fitted import Fitted, Stopped
 from plefka.plots.method_comparison import SMALLEST_SHOWN
-from plefka.plots.style import DARK, LIGHT, is_light, palette_of
+from plefka.plots.style import DARK, LIGHT, figure_of, is_light, palette_of
 from tests import zoo
 
 ESPRESSO = pf.example("espresso")
@@ -116,6 +120,70 @@ def test_bars_are_as_long_as_the_probabilities():
     assert low > high  # the most probable on top
 
 
+def marks(axes: Axes) -> list[float]:
+    (lines,) = (c for c in axes.collections if isinstance(c, LineCollection))
+    return [float(segment[0][0]) for segment in lines.get_segments()]
+
+
+def test_a_ranking_marks_what_was_probable_beforehand():
+    ranked, before = SOLUTION.ranking(), pf.infer(ESPRESSO, None, "exact")
+    assert marks(plots.ranking(SOLUTION)) == pytest.approx([before[name] for name, _ in ranked])
+    hidden = SOLUTION.ranking(None, units="all")
+    everything = plots.ranking(SOLUTION, None, units="all", prior=before)
+    assert marks(everything) == pytest.approx([before[name] for name, _ in hidden])
+    assert "beforehand" in everything.get_xlabel()
+
+
+def test_without_observations_there_is_nothing_to_mark():
+    axes = plots.ranking(pf.infer(ESPRESSO, None, "exact"))
+    assert "beforehand" not in axes.get_xlabel()
+    assert marks(axes) == []
+
+
+def test_rare_causes_have_a_scale_of_their_own():
+    rare = pf.BeliefNetwork([[0, 0, 0], [0, 0, 0], [0.9, 0.5, 0]], [0.001, 0.004, 0.1], "noisy_or", ["a", "b", "c"])
+    axes = plots.ranking(pf.infer(rare, {"c": 1}, "exact"))
+    longest = max(bar.get_width() for bar in axes.patches)  # pyright: ignore[reportAttributeAccessIssue]
+    assert 0.3 < longest / axes.get_xlim()[1] < 1
+
+
+def test_marks_and_numbers_do_not_cover_each_other():
+    priors = np.linspace(0.02, 0.12, 6)
+    links = np.vstack([np.zeros((6, 7)), [*np.full(6, 0.5), 0]])
+    network = pf.BeliefNetwork(links, -np.log1p(-np.append(priors, 0.01)), "noisy_or")
+    axes = plots.ranking(pf.infer(network, {6: 0}, "exact"))
+    figure_of(axes).draw_without_rendering()
+    numbers = [text.get_window_extent() for text in axes.texts]
+    pixels = [float(axes.transData.transform((mark, 0))[0]) for mark in marks(axes)]
+    assert not any(box.x0 <= x <= box.x1 for box, x in zip(numbers, pixels, strict=True))
+
+
+def test_long_names_have_room_and_break_between_words():
+    names = [
+        "Abnormality of the temporomandibular joint", "slow_flow_of_the_water_through_the_group_head_and_its_screen",
+        "x" * 90, "flu", "fever",
+    ]  # fmt: skip
+    network = pf.BeliefNetwork.layered([np.ones((1, 4))], [np.full(4, 0.1), [0.1]], "noisy_or", names)
+    axes = plots.ranking(pf.infer(network, {"fever": 1}, "exact"))
+    shown = [label.get_text() for label in axes.get_yticklabels()]
+    assert shown[0] == names[0]
+    assert shown[1].replace("\n", "") == names[1]
+    assert all(line.endswith("_") for line in shown[1].split("\n")[:-1])
+    assert shown[2].endswith("x...")
+    figure = figure_of(axes)
+    figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in axes.get_yticklabels()]
+    assert all(figure.bbox.contains(*corner) for box in boxes for corner in (box.min, box.max))
+    assert not any(a.overlaps(b) for a, b in pairwise(boxes))
+
+
+def test_an_answer_beforehand_is_of_the_same_network_and_of_one_row():
+    with pytest.raises(InvalidInput, match="prior must be an answer of the same network"):
+        plots.ranking(SOLUTION, prior=pf.infer(LAYERED, None, "exact"))
+    with pytest.raises(InvalidInput, match="one row of evidence; got a batch"):
+        plots.ranking(SOLUTION, prior=pf.infer(ESPRESSO, [{}, {}], "exact"))
+
+
 def test_a_ranking_needs_one_row_and_something_hidden():
     with pytest.raises(InvalidInput, match="a ranking is of one row of evidence; got a batch"):
         plots.ranking(pf.infer(ESPRESSO, [{}, {}], "exact"))
@@ -137,13 +205,38 @@ def points(axes: Axes) -> np.ndarray:
     return np.concatenate([np.asarray(c.get_offsets()) for c in axes.collections if isinstance(c, PathCollection)])
 
 
-@pytest.mark.parametrize("trials", [TRIALS, pd.DataFrame(TRIALS)], ids=["dictionaries", "frame"])
+PRINTED = {"network": "example:espresso", "evidence": {"slow_flow": 1}, "methods": TRIALS, "left_out": {}}
+FORMS = {
+    "dictionaries": TRIALS, "frame": pd.DataFrame(TRIALS), "printed": PRINTED, "text": json.dumps(PRINTED, indent=2),
+    "its methods": json.dumps(TRIALS),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("trials", FORMS.values(), ids=FORMS)
 def test_every_method_is_a_point_of_its_time_and_error(trials):
     axes = plots.compare(trials)
     expected = [(trial["seconds"], max(abs(trial["error"]), SMALLEST_SHOWN)) for trial in TRIALS]
     np.testing.assert_allclose(points(axes), expected)
     assert {*texts(axes)} == {trial["method"] for trial in TRIALS}
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_the_output_of_the_command_is_a_picture(tmp_path, capsys, monkeypatch, kind):
+    monkeypatch.setattr("plefka.METHODS", {name: pf.METHODS[name] for name in ("exact", "G11", "G12")})
+    assert main(["compare", "example:espresso", "-e", "slow_flow=1,thin_crema=1", "--json"]) == 0
+    path = tmp_path / "compared.json"
+    path.write_text(capsys.readouterr().out, encoding="utf-8")
+    assert {*texts(plots.compare(kind(path)))} == {"exact", "G11", "G12"}
+
+
+def test_what_the_command_does_not_print_is_refused(tmp_path):
+    with pytest.raises(InvalidInput, match="as those of plefka compare --json; got one without 'method'"):
+        plots.compare({"network": "example:espresso"})
+    with pytest.raises(InvalidFile, match="trials: line 1, column 2: must be JSON"):
+        plots.compare("{methods}")
+    with pytest.raises(InvalidFile, match=r"missing\.json: cannot be read: No such file"):
+        plots.compare(tmp_path / "missing.json")
 
 
 def test_several_trials_of_a_method_are_averaged_and_those_without_an_error_left_out():

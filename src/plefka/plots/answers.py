@@ -1,6 +1,5 @@
 """Answers as pictures: the most probable units, how often predictions came true, and a series order by order."""
 
-import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from plefka.errors import InvalidInput
-from plefka.plots.style import axes_for, heading, plain
+from plefka.inference.ranking import causes_first
+from plefka.plots.style import Palette, axes_for, heading, plain
+from plefka.plots.wrapped_names import wrapped
 from plefka.questions.calibration_bins import CalibrationBins
 
 if TYPE_CHECKING:
@@ -18,35 +19,64 @@ if TYPE_CHECKING:
     from plefka.questions.sensitivity_answer import Sensitivity
 
 
-BAR, NAME_WIDTH = 0.34, 34  # inches for each bar, and letters of a name
+BAR, LINE, LETTER = 0.34, 0.17, 0.075  # inches: for each bar, a line of a name, and a letter
+LETTERS, LINES = 48, 3  # of a name, in a line and in all
+ENDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # of a scale of probabilities
 FEWEST, MOST = 12.0, 160.0  # areas of a point, by how many predictions it stands for
 SMALLEST_DRAWN = 1e-16  # an error below is rounding, and drawn here
 
 
 def ranking(
     solution: "Solution", top: int | None = 10, *, units: str | Sequence[str | int] = "causes",
-    title: str | None = None, ax: Axes | None = None,
+    prior: "Solution | None" = None, title: str | None = None, ax: Axes | None = None,
 ) -> Axes:  # fmt: skip
-    """P(on | evidence) of the most probable hidden units, as bars; `top` and `units` as of `Solution.ranking`."""
-    if solution.is_batch:
+    """P(on | evidence) of the most probable hidden units, as bars; `top` and `units` as of `Solution.ranking`.
+
+    A mark across a bar is what the probability was beforehand. The scale ends above the largest of all.
+
+    **Arguments:**
+
+    - `prior`: the answer beforehand, for the marks: `pf.infer(net)`, or the answer to an earlier question. Without it
+        units that have no parents are marked, whose prior the network says, if anything was observed.
+    """
+    if solution.is_batch or (prior is not None and prior.is_batch):
         raise InvalidInput("a ranking is of one row of evidence; got a batch. Draw one of its rows.")
+    if prior is not None and prior.names != solution.names:
+        raise InvalidInput("prior must be an answer of the same network; its units have other names.")
     ranked = solution.ranking(top, units=units)
     if not ranked:
         raise InvalidInput("there is nothing to rank: none of these units is hidden.")
-    axes, palette = axes_for(ax, (7.0, 1.3 + BAR * len(ranked)), 0.1)
-    plain(axes, palette, grid="x")
-    places = range(len(ranked))
-    axes.barh(places, [mean for _, mean in ranked], height=0.62, color=palette.accents[0])
-    _name_bars(axes, [name for name, _ in ranked])
-    for place, (_, mean) in enumerate(ranked):
+    names, means = [name for name, _ in ranked], np.array([mean for _, mean in ranked])
+    priors = causes_first(solution)[1] if prior is None else np.asarray(prior.means, float)
+    before = priors[[solution.network.index(name) for name in names]]
+    axes, palette = _axes_of_bars(ax, 4.4, names)
+    axes.barh(range(len(names)), means, height=0.62, color=palette.accents[0])
+    known = np.flatnonzero(np.isfinite(before) & (prior is not None or solution.evidence.informed.any()))
+    end = next(end for end in ENDS if end >= min(1.0, np.nanmax([means, before], initial=0.0)))
+    axes.set(xlim=(0, 1.1 * end), xlabel=f"P(on | evidence){';  the mark: beforehand' if known.size else ''}")
+    axes.set_xticks(np.linspace(0, end, 5 if end == 1 else 6))
+    axes.vlines(before[known], known - 0.42, known + 0.42, color=palette.ink, linewidth=2)
+    for place, (mean, mark) in enumerate(zip(means, before, strict=True)):
+        beside = mark if mean < mark < mean + 0.2 * end else mean  # the mark does not cross the number out
         axes.annotate(
-            f"{mean:.3f}", (mean, place), (4, 0), textcoords="offset points", va="center", fontsize=9,
-            color=palette.ink, annotation_clip=False,
+            f"{mean:.3f}" if mean >= 0.01 else f"{mean:.2g}", (beside, place), (5, 0), textcoords="offset points",
+            va="center", fontsize=9, color=palette.ink, annotation_clip=False,
         )  # fmt: skip
-    axes.set(xlim=(0, 1.08), xlabel="P(on | evidence)")
-    axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
     heading(axes, palette, title or f"Most probable, by {solution.method}")
     return axes
+
+
+def _axes_of_bars(ax: Axes | None, width: float, names: Sequence[str]) -> tuple[Axes, Palette]:
+    """Axes with a name for each bar; a new figure has all the room that names need beside a width for bars."""
+    shown = [wrapped(name, LETTERS, LINES) for name in names]
+    lines, letters = max(name.count("\n") + 1 for name in shown), max(map(len, "\n".join(shown).split("\n")))
+    size = max(7.0, width + LETTER * letters), 1.3 + max(BAR, 0.06 + LINE * lines) * len(names)
+    axes, palette = axes_for(ax, size, 0.1)
+    plain(axes, palette, grid="x")
+    axes.set_yticks(range(len(names)), shown, parse_math=False)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    return axes, palette
 
 
 def tornado(found: "Sensitivity", top: int = 10, *, title: str | None = None, ax: Axes | None = None) -> Axes:
@@ -56,26 +86,17 @@ def tornado(found: "Sensitivity", top: int = 10, *, title: str | None = None, ax
     other; the line between them is the probability as it is.
     """
     numbers = found.top(top)
-    axes, palette = axes_for(ax, (8.0, 1.5 + BAR * len(numbers)), 0.1)
-    plain(axes, palette, grid="x")
+    axes, palette = _axes_of_bars(ax, 5.4, [number.name for number in numbers])
     places, p = np.arange(len(numbers)), found.probability
     for label, colour in zip(("low", "high"), palette.accents, strict=False):
         ends = np.array([getattr(number, f"at_{label}") for number in numbers])
         what = f"odds {'divided' if label == 'low' else 'multiplied'} by {found.factor:g}"
         axes.barh(places, ends - p, left=p, height=0.62, color=colour, label=what)
     axes.axvline(p, color=palette.ink, linewidth=1.2)
-    _name_bars(axes, [number.name for number in numbers])
     axes.set_xlabel(f"P({found.target} | evidence)", parse_math=False)
     axes.legend(loc="lower right", frameon=False, fontsize=9, labelcolor=palette.ink)
     heading(axes, palette, title or f"Which numbers P({found.target}) = {p:.3f} depends on")
     return axes
-
-
-def _name_bars(axes: Axes, names: list[str]) -> None:
-    short = [textwrap.shorten(name, NAME_WIDTH, placeholder="...") for name in names]
-    axes.set_yticks(range(len(names)), short, parse_math=False)
-    axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.tick_params(axis="y", length=0)
 
 
 def calibration(

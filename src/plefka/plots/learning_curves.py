@@ -1,7 +1,6 @@
 """What was learned: the history of it, and the weights of hidden units as images."""
 
 import os
-import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from plefka.errors import InvalidInput
 from plefka.plots.style import COLOURS, MOST_DRAWN, axes_for, colour_bar, heading, plain, save
+from plefka.plots.wrapped_names import wrapped
 
 if TYPE_CHECKING:
     from plefka.learning.fitted import Fitted
@@ -89,7 +89,7 @@ def features(
     for unit in range(shown):
         line, column = divmod(unit, columns)  # with room above for a name
         place = (column + 0.05) / columns, 1 - (line + 0.95) / lines, 0.9 / columns, 0.72 / lines
-        tile, name = axes.inset_axes(place), textwrap.shorten(names[unit], 16, placeholder="...")
+        tile, name = axes.inset_axes(place), wrapped(names[unit], 16, 1)
         tile.imshow(weights[:, unit].reshape(shape), *colours, interpolation="nearest")
         tile.set_title(name, fontsize=8.5, color=palette.ink, pad=4, parse_math=False)
         tile.set(xticks=[], yticks=[])

@@ -1,12 +1,15 @@
 """What methods cost and how far they are off, side by side."""
 
+import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from plefka.errors import InvalidInput
+from plefka.errors import InvalidFile, InvalidInput
+from plefka.files import disk, strict_json
 from plefka.plots.names import write_names
 from plefka.plots.style import axes_for, heading, plain
 
@@ -14,14 +17,16 @@ SMALLEST_SHOWN = 1e-6  # errors below are drawn there: at that size it is roundi
 
 
 def compare(
-    trials: Iterable[Mapping[str, Any]] | Any, *, error: str = "error", title: str | None = None, ax: Axes | None = None
-) -> Axes:
+    trials: str | os.PathLike[str] | Iterable[Mapping[str, Any]] | Any, *, error: str = "error",
+    title: str | None = None, ax: Axes | None = None,
+) -> Axes:  # fmt: skip
     """The error of every method against its time, both on logarithmic axes: the best ones are at the lower left.
 
     **Arguments:**
 
-    - `trials`: a DataFrame, or dictionaries, with `method`, `seconds` and the error: what `plefka compare --json` has
-        in its `methods`. Trials without an error are left out; a method with several stands for their averages.
+    - `trials`: what `plefka compare --json` prints: the path of a file with it, the text itself, or the dictionary that
+        it stands for; or a DataFrame, or dictionaries, with `method`, `seconds` and the error. Trials without an error
+        are left out; a method with several stands for their averages.
     - `error`: which column is the error: "error", that of ln P(evidence), or "largest_mean_error", for instance.
     """
     found = _read(trials, error)
@@ -45,9 +50,22 @@ def _words(error: str) -> str:
     return known.get(error, error.replace("_", " "))
 
 
+def _rows(trials: Any) -> list[Mapping[str, Any]]:
+    """The trials as dictionaries, whatever holds them."""
+    if isinstance(trials, str | os.PathLike):
+        is_text = str(trials).lstrip()[:1] in ("{", "[")
+        try:
+            trials = strict_json.parse(str(trials).encode() if is_text else disk.read(Path(trials)))
+        except InvalidFile as error:
+            raise InvalidFile(f"{'trials' if is_text else trials}: {error}") from None
+    if isinstance(trials, Mapping):
+        trials = trials.get("methods", [trials])
+    return trials.to_dict("records") if hasattr(trials, "columns") else list(trials)
+
+
 def _read(trials: Any, error: str) -> dict[str, np.ndarray]:
     """Of every method how long it took, and the size of its error."""
-    rows = trials.to_dict("records") if hasattr(trials, "columns") else list(trials)
+    rows = _rows(trials)
     by_method: dict[str, list[tuple[float, float]]] = {}
     for row in rows:
         missing = [name for name in ("method", "seconds", error) if name not in row]

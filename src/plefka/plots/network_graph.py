@@ -17,6 +17,7 @@ from matplotlib.lines import Line2D
 from plefka.errors import InvalidInput
 from plefka.networks.graph import Graph
 from plefka.plots.style import COLOURS, LIGHT, MOST_DRAWN, Palette, axes_for, colour_bar, figure_of, is_light
+from plefka.plots.wrapped_names import wrapped
 
 if TYPE_CHECKING:
     from plefka.inference.solution import Solution
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 UNIT_SIZE = 34.0  # points, the diameter of a unit
 LAYER_HEIGHT, UNIT_WIDTH = 2.4, 1.35  # inches
 THINNEST, THICKEST = 0.6, 5.0  # points, of an edge
-NAME_WIDTH = 13  # letters, before a name is wrapped
+NAME_WIDTH, MOST_LINES = 13, 6  # letters, before a name is wrapped, and lines, before it is cut
+SMALLEST = 0.6  # the share of its size to which a name may shrink, before it is cut
 LETTER = 0.58  # how wide one is, as a fraction of its height
 Place = tuple[tuple[int, int], dict[str, Any]]  # offset in points, alignment
 ABOVE: Place = ((0, 22), {"ha": "center", "va": "bottom"})
@@ -78,10 +80,11 @@ def network(
     levels = Graph(child, parent, len(shown.names)).levels
     assert levels is not None  # a network has no cycle
     widest, depth = np.bincount(levels).max(), levels.max() + 1
-    size = max(8.0, UNIT_WIDTH * widest + 1.2), 1.8 + LAYER_HEIGHT * (depth - 0.4)
+    top = 0.35 if max(map(len, shown.names)) < 3 * NAME_WIDTH else 0.55  # room for names above units
+    size = max(8.0, UNIT_WIDTH * widest + 1.2), 1.8 + LAYER_HEIGHT * (depth - 0.75 + top)
     axes, palette = axes_for(ax, size, 0.22)
     axes.set_axis_off()
-    axes.set(xlim=(-0.1, widest + 0.1), ylim=(0.7 - depth, 0.35))
+    axes.set(xlim=(-0.1, widest + 0.1), ylim=(0.7 - depth, top))
     scale = 1.0 if ax is None else _scale(axes, levels)
     x, y = _positions(shown.weights, levels)
     _draw_edges(axes, palette, shown.weights, x, y)
@@ -149,8 +152,7 @@ def _draw_units(axes: Axes, palette: Palette, shown: Shown, x: np.ndarray, y: np
     for unit in range(len(x)):
         label = ("on" if means[unit] > 0.5 else "off") if observed[unit] else _percent(means[unit])
         colour = LIGHT.ink if is_light(colours[unit]) else LIGHT.paper
-        style = {"ha": "center", "va": "center", "zorder": 4}
-        axes.text(x[unit], y[unit], label, fontsize=_font(scale), color=colour, **style)
+        axes.text(x[unit], y[unit], label, size=_font(scale), color=colour, ha="center", va="center", zorder=4)
 
 
 def _percent(mean: float) -> str:
@@ -160,17 +162,20 @@ def _percent(mean: float) -> str:
 
 def _draw_names(axes: Axes, palette: Palette, shown: Shown, x: np.ndarray, y: np.ndarray, scale: float) -> None:
     """Above roots, below leaves, and beside those in between, where no edge leaves or arrives."""
-    weights = shown.weights
-    letters = min(NAME_WIDTH, max(3, int(72 * UNIT_WIDTH * scale / (LETTER * _font(scale)))))
+    weights, (levels, crowds) = shown.weights, np.unique(-y, return_inverse=True, return_counts=True)[1:]
+    gaps = 72 * UNIT_WIDTH * scale * crowds.max() / crowds[levels]  # points to the next unit of a level
     behind = {"facecolor": palette.paper, "edgecolor": "none", "pad": 1.0, "alpha": 0.85}
     has_parents, has_children = np.diff(weights.indptr) > 0, np.diff(weights.tocsc().indptr) > 0
+    closer, font = _diameter(scale) / UNIT_SIZE, _font(scale)
     for unit, name in enumerate(shown.names):
         (right, up), align = NAME_PLACES[bool(has_parents[unit]), bool(has_children[unit])]
-        closer = _diameter(scale) / UNIT_SIZE
-        offset = closer * right, closer * up
+        room = gaps[unit] - (right > 0) * closer * (right + UNIT_SIZE / 2)
+        fit = max(3, int(room / (LETTER * font)))  # letters
+        text = wrapped(name.replace("_", " "), min(NAME_WIDTH, fit), MOST_LINES, round(fit / SMALLEST))
+        size = font * min(1.0, fit / max(map(len, text.split("\n"))))
         axes.annotate(
-            textwrap.fill(name.replace("_", " "), letters), (x[unit], y[unit]), offset, textcoords="offset points",
-            size=_font(scale), color=palette.ink, linespacing=1.05, parse_math=False, zorder=2, bbox=behind, **align,
+            text, (x[unit], y[unit]), (closer * right, closer * up), textcoords="offset points",
+            size=size, color=palette.ink, linespacing=1.05, parse_math=False, zorder=2, bbox=behind, **align,
         )  # fmt: skip
 
 
