@@ -1,13 +1,18 @@
 // The case: what was observed, whether exactly one cause is assumed, and the method. Every change can be undone.
+// Each case that was opened has an id of its own, so that undo also goes back to the case before it.
 
 const MERGE = 1000; // milliseconds within which movements of one slider are one change
 
 export class Case extends EventTarget {
-  constructor(method) {
+  // newId() -> what tells a case from those before and after it
+  constructor(method, newId) {
     super();
     this.observations = new Map(); // name -> 0 | 1 | {on, off}
     this.method = method;
     this.isExclusive = false; // exactly one cause
+    this.others = {}; // what a link or file says beyond this: kept for pages that know it
+    this.newId = newId;
+    this.id = newId();
     this.past = [];
     this.future = [];
     this.last = { name: null, time: 0 };
@@ -36,8 +41,9 @@ export class Case extends EventTarget {
     this.last = { name: merge ? name : null, time: now };
   }
 
-  replace(observations, method = this.method, isExclusive = this.isExclusive) {
-    this.#change({ observations: new Map(observations), method, isExclusive });
+  // Another case in the place of this one.
+  replace(observations, method = this.method, isExclusive = this.isExclusive, others = this.others, id = this.newId()) {
+    this.#change({ observations: new Map(observations), method, isExclusive, others, id });
   }
 
   assumeOne(isExclusive) {
@@ -49,7 +55,7 @@ export class Case extends EventTarget {
   }
 
   clear() {
-    if (this.observations.size) this.#change({ observations: new Map() });
+    this.#change({ observations: new Map(), id: this.newId() });
   }
 
   // What was opened first cannot be undone.
@@ -68,15 +74,16 @@ export class Case extends EventTarget {
   }
 
   #now() {
-    return { observations: this.observations, method: this.method, isExclusive: this.isExclusive };
+    const { observations, method, isExclusive, others, id } = this;
+    return { observations, method, isExclusive, others, id };
   }
 
   #change(change, isSame = false) {
     const before = this.#now();
-    const key = this.key;
+    const { key, id } = this;
     Object.assign(this, change);
     this.last = { name: null, time: 0 };
-    if (this.key === key) return;
+    if (this.key === key && this.id === id) return;
     if (!isSame) this.past.push(before);
     this.future = [];
     this.dispatchEvent(new Event("change"));

@@ -2,6 +2,7 @@
 
 import { Asking } from "./asking.js";
 import { Case } from "./case.js";
+import { Cases } from "./cases.js";
 import { comparePanel } from "./compare.js";
 import { button, byId, make } from "./elements.js";
 import { Finder } from "./finder.js";
@@ -9,8 +10,11 @@ import { graphPanel } from "./graph.js";
 import { nextPanel } from "./next.js";
 import { Observed } from "./observed.js";
 import { Tabs } from "./panels.js";
+import { keepPaper } from "./paper.js";
 import { Ranking } from "./ranking.js";
 import { Share } from "./share.js";
+import { CaseStore } from "./storage.js";
+import { TwoCases } from "./two_cases.js";
 import { Units } from "./units.js";
 import { Verdict } from "./verdict.js";
 import { whyPanel } from "./why.js";
@@ -23,7 +27,8 @@ export class Page {
   constructor(service, network, names, examples) {
     this.network = network;
     this.units = new Units(names);
-    this.case = new Case(network.default_method);
+    const store = new CaseStore(network);
+    this.case = new Case(network.default_method, () => store.newKey());
     this.chosen = null; // the unit that was clicked; otherwise panels are about the most probable cause
     const observe = (name, value) => this.observe(name, value);
     const select = (name) => this.select(name);
@@ -41,7 +46,7 @@ export class Page {
       useMethod: (method) => this.case.useMethod(method),
       remove: (name) => this.observe(name, null),
     });
-    this.share = new Share(network, this.units, this.case);
+    this.#makeCases(service, store);
     this.#makePanels(service, observe);
     const after = (answer) => this.#answered(answer);
     this.asking = new Asking(service, this.units, this.case, { ranking: this.ranking, verdict: this.verdict, after });
@@ -54,6 +59,21 @@ export class Page {
     new IntersectionObserver(([{ isIntersecting }]) =>
       byId("peek").classList.toggle("is-idle", isIntersecting),
     ).observe(byId("ranking"));
+  }
+
+  #makeCases(service, store) {
+    const { network, units } = this;
+    const two = new TwoCases(service, units, this.case, store);
+    this.cases = new Cases(network, units, this.case, store, {
+      open: (content) => this.share.take(content, "this case"),
+      compare: (one, other) => two.open(one, other),
+    });
+    this.share = new Share(network, units, this.case, {
+      label: (id) => this.cases.opened.label(id),
+      named: (id, label) => this.cases.opened.named(id, label),
+      add: (found, fileName) => this.cases.add(found, fileName),
+    });
+    keepPaper(network, this.case, { label: () => this.cases.opened.label(), answer: () => this.asking.answer });
   }
 
   #makePanels(service, observe) {
@@ -106,6 +126,7 @@ export class Page {
   }
 
   #answered(answer) {
+    this.cases.opened.answered(answer);
     if (answer.status !== "impossible") this.ranking.show(answer, this.selected);
     const best = answer.ranking[0];
     byId("peek").hidden = !best || answer.status === "impossible";
@@ -120,7 +141,6 @@ export class Page {
     const total = this.case.observations.size;
     byId("undo").disabled = !this.case.past.length;
     byId("redo").disabled = !this.case.future.length;
-    byId("clear").disabled = total === 0;
     byId("welcome").hidden = total > 0;
     byId("exclusive").checked = this.case.isExclusive;
     byId("not-assumed").hidden = !this.case.isExclusive;

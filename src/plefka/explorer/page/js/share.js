@@ -1,14 +1,30 @@
 // The dialog that shares a case by link or file, and opens one.
 
 import { announce, button, byId, make } from "./elements.js";
-import { BadCase, checked, fromFile, toFile, toFragment } from "./shared_case.js";
+import { BadCase, checked, contentOf, fromFile, toFile, toFragment } from "./shared_case.js";
 import { counted } from "./words.js";
 
 const LARGEST = 5e6; // bytes of a file
+const LONGEST = 80; // characters of a file's name
+
+// The words of a file; a binary file gives words that are no case.
+export function textOf(file) {
+  if (file.size > LARGEST) throw new BadCase(`A case file must be smaller than 5 MB; ${file.name} is larger.`);
+  return file.text();
+}
+
+export function download(text, name) {
+  const address = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  const link = make("a", { href: address, download: `${name.replace(/[^\w.-]+/g, "_").slice(0, LONGEST)}.json` });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+}
 
 export class Share {
-  constructor(network, units, theCase) {
-    Object.assign(this, { network, units, theCase });
+  // label(id): {name, note, ...} of a case or null; named(id, {name, note}): a case that came with them;
+  // add(found, fileName): a file of many cases
+  constructor(network, units, theCase, { label, named, add }) {
+    Object.assign(this, { network, units, theCase, label, named, add });
     this.dialog = byId("share-dialog");
     byId("share").addEventListener("click", () => this.open());
     byId("share-copy").addEventListener("click", () => this.#copy());
@@ -35,14 +51,14 @@ export class Share {
   }
 
   // Evidence from a link or file: taken where all of it fits, otherwise the reader decides.
-  take({ evidence, method, isExclusive }, from) {
-    const { good, problems } = checked(evidence, this.units);
-    if (!problems.length) return this.#use(good, method, isExclusive);
+  take(content, from) {
+    const { good, problems } = checked(content.evidence, this.units);
+    if (!problems.length) return this.#use(good, content);
     this.open("problem");
     const verb = problems.length === 1 ? "does" : "do";
     const title = `${counted(problems.length, "observation")} in ${from} ${verb} not fit this network.`;
     const others = good.size === 1 ? "the other observation" : `the other ${good.size} observations`;
-    const rest = good.size ? [button(`Open ${others}`, () => this.#use(good, method, isExclusive))] : [];
+    const rest = good.size ? [button(`Open ${others}`, () => this.#use(good, { ...content, id: null }))] : [];
     this.#complain(title, problems, rest);
   }
 
@@ -67,8 +83,10 @@ export class Share {
     );
   }
 
-  #use(observations, method, isExclusive) {
-    this.theCase.replace(observations, method ?? this.theCase.method, isExclusive);
+  #use(observations, { method, isExclusive, others, name, note, id }) {
+    const key = id ?? this.theCase.newId();
+    if (!id && (name || note)) this.named(key, { name, note });
+    this.theCase.replace(observations, method ?? this.theCase.method, isExclusive, others, key);
     if (this.dialog.open) this.dialog.close();
     announce(`The case was opened: ${counted(observations.size, "observation")}.`);
   }
@@ -85,18 +103,16 @@ export class Share {
   }
 
   #save() {
-    const address = URL.createObjectURL(new Blob([toFile(this.theCase, this.network)], { type: "application/json" }));
-    const name = `${this.network.name}-case.json`.replace(/[^\w.-]+/g, "_");
-    const link = make("a", { href: address, download: name });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(address), 10000);
+    const label = this.label(this.theCase.id);
+    download(toFile(contentOf(this.theCase), this.network, label), `${this.network.name}-${label?.name || "case"}`);
   }
 
   async #read(file = byId("share-file").files[0]) {
     if (!file) return;
     try {
-      if (file.size > LARGEST) throw new BadCase(`A case file must be smaller than 5 MB; ${file.name} is larger.`);
-      this.take(fromFile(await file.text()), "this file");
+      const found = fromFile(await textOf(file), file.name);
+      if (found.many) this.add(found, file.name);
+      else this.take(found, "this file");
     } catch (error) {
       this.refuse(error);
     }
