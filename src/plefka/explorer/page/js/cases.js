@@ -7,7 +7,7 @@ import { contentOf, fromContent } from "./shared_case.js";
 import { about, counted, moment } from "./words.js";
 
 const FEW = 8; // cases that need no search
-const SHOWN = 50; // cases at first, and added by "show more"
+const SHOWN = 200; // cases of a list; the search finds others
 const MOST_PROBLEMS = 200;
 const LONG = 60; // letters of a name inside a sentence
 
@@ -15,9 +15,8 @@ export class Cases {
   // open(content): show a case on the page; compare(key, key): two side by side
   constructor(network, units, theCase, store, { open, compare }) {
     Object.assign(this, { network, units, theCase, store, open, compare });
-    this.opened = new OpenCase(network, theCase, store, (saved) => this.#openCaseChanged(saved));
+    this.opened = new OpenCase(network, theCase, store, (key) => this.#openCaseChanged(key));
     this.deleted = []; // [key, record], which can be taken back until the page is left
-    this.shown = SHOWN;
     this.dialog = byId("cases-dialog");
     this.#listen();
   }
@@ -26,7 +25,6 @@ export class Cases {
     byId("cases").addEventListener("click", () => this.show());
     byId("cases-close").addEventListener("click", () => this.dialog.close());
     byId("cases-search").addEventListener("input", () => this.#list());
-    byId("cases-more").addEventListener("click", () => this.#showMore());
     byId("cases-export").addEventListener("click", () => exportAll(this.#records(), this.network));
     byId("cases-import").addEventListener("click", () => byId("cases-file").click());
     byId("cases-file").addEventListener("change", ({ target }) => this.#import([...target.files]));
@@ -38,12 +36,9 @@ export class Cases {
   }
 
   show() {
-    byId("cases-where").textContent =
-      `Cases stay in this browser, for the address ${location.host}. They are sent nowhere, and links do not hold ` +
-      "their names and notes. Whoever uses this browser can read them. Export them to keep them elsewhere.";
+    byId("cases-address").textContent = location.host;
     this.#say();
     this.#complain();
-    this.shown = SHOWN;
     byId("cases-search").value = "";
     this.opened.show();
     this.#list();
@@ -63,64 +58,55 @@ export class Cases {
     else this.opened.show();
   }
 
-  // saved: the key of a case that was saved just now, by a button that is gone
-  #openCaseChanged(saved) {
+  #openCaseChanged(key) {
     this.#list();
-    if (saved && document.activeElement.closest("form") !== byId("case-form")) this.#focus(saved);
+    if (key) this.#focus(key);
   }
-
-  // ---- the list ------------------------------------------------------------------------------------------------------
 
   #list() {
     const all = this.store.all();
     const words = byId("cases-search").value.toLowerCase().split(/\s+/).filter(Boolean);
     const found = all.filter(([, record]) => matches(record, words));
     byId("cases-search-box").hidden = all.length <= FEW && !words.length;
-    byId("cases-count").textContent = words.length ? `${found.length} of ${all.length}` : String(all.length);
-    byId("cases-none").hidden = found.length > 0;
-    byId("cases-none").textContent = all.length ? "No case has all of these words." : "No case is saved yet.";
-    byId("cases-list").replaceChildren(...found.slice(0, this.shown).map(([key, record]) => this.#row(key, record)));
-    byId("cases-more").hidden = found.length <= this.shown;
+    byId("cases-count").textContent = words.length ? `${found.length} of ${all.length}` : all.length;
+    byId("cases-none").textContent = found.length ? "" : all.length ? "No case has all of these words." : "None yet.";
+    if (found.length > SHOWN) byId("cases-none").textContent = `The newest ${SHOWN} are shown. Search for others.`;
+    byId("cases-list").replaceChildren(...found.slice(0, SHOWN).map(([key, record]) => this.#row(key, record)));
     byId("cases-export").disabled = all.length === 0;
   }
 
-  #showMore() {
-    const next = this.shown;
-    this.shown += SHOWN;
-    this.#list();
-    byId("cases-list").children[next].querySelector("button").focus();
-  }
-
   #row(key, record) {
-    const { name, note } = record;
+    const row = byId("saved-case").content.firstElementChild.cloneNode(true);
+    const [title, note] = row.querySelectorAll("bdi");
     const isOpen = key === this.theCase.id;
-    const act = (text, onclick) => make("button", { ...LINK, text, "aria-label": `${text} ${name}`, onclick });
-    const title = make("button", { ...LINK, class: "link case-title", onclick: () => this.#open(key, record) });
-    title.append(make("bdi", { text: name }));
-    const row = make(
-      "li",
-      { class: isOpen ? "saved-case is-open" : "saved-case", "data-key": key },
-      make("div", { class: "case-head" }, title, isOpen && make("em", { text: "open" })),
-      make("p", { class: "hint" }, ...this.#facts(key, record)),
-      Boolean(note) && make("p", { class: "case-note" }, make("bdi", { text: note })),
-      make(
-        "div",
-        { class: "case-actions" },
-        act("Rename", () => this.#rename(key, record, row)),
-        act("Copy", () => this.#copy(record)),
-        act("Compare", () => this.compare(this.theCase.id, isOpen ? null : key)),
-        act("Export", () => exportOne(record, this.network)),
-        act("Delete", () => this.#delete(key, record)),
-      ),
-    );
+    row.dataset.key = key;
+    row.classList.toggle("is-open", isOpen);
+    row.querySelector("em").hidden = !isOpen;
+    row.querySelector(".hint").append(...this.#facts(key, record));
+    title.textContent = record.name;
+    note.textContent = record.note;
+    const acts = {
+      Rename: () => this.#rename(key, record, row),
+      Copy: () => this.#copy(record),
+      Compare: () => this.compare(this.theCase.id, isOpen ? null : key),
+      Export: () => exportOne(record, this.network),
+      Delete: () => this.#delete(key, record),
+    };
+    row.querySelector(".case-title").addEventListener("click", () => this.#open(key, record));
+    for (const each of row.querySelectorAll(".case-actions button")) {
+      each.setAttribute("aria-label", `${each.textContent} ${record.name}`);
+      each.addEventListener("click", acts[each.textContent]);
+    }
     return row;
   }
 
   #facts(key, { content, first, created, changed, fingerprint }) {
     const isOther = fingerprint && fingerprint !== this.network.fingerprint;
+    const number = first && about(first.probability, first.accuracy);
+    const best = first ? [" · first: ", make("bdi", { text: first.name }), ` ${number}`] : [];
     return [
       counted(Object.keys(content.evidence).length, "observation"),
-      ...(first ? [" · first: ", make("bdi", { text: first.name }), ` ${about(first.probability, first.accuracy)}`] : []),
+      ...best,
       ` · changed ${moment(changed)} · created ${moment(created)}`,
       isOther ? " · saved with another version of this network" : "",
       this.store.isStored(key) ? "" : make("strong", { text: " · only in this window: export it" }),
@@ -197,8 +183,6 @@ export class Cases {
     this.#focus(key);
   }
 
-  // ---- files ---------------------------------------------------------------------------------------------------------
-
   #drop(event) {
     event.preventDefault();
     event.stopPropagation(); // the page itself would open it
@@ -253,8 +237,6 @@ export class Cases {
     );
   }
 }
-
-const LINK = { type: "button", class: "link" };
 
 function listed(title, sentences) {
   if (!sentences.length) return [];

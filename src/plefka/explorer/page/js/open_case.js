@@ -11,7 +11,7 @@ export const UNSTORED =
   "or delete other cases.";
 
 export class OpenCase {
-  // listChanged(): a saved case changed
+  // listChanged(key): a saved case changed; the key of one that wants the focus
   constructor(network, theCase, store, listChanged) {
     Object.assign(this, { network, theCase, store, listChanged });
     this.drafts = new Map(); // id -> {name, note} of a case that is not saved
@@ -82,11 +82,12 @@ export class OpenCase {
     const name = byId("case-name").value.trim() || `Case of ${moment(created)}`;
     const first = this.last?.key === this.theCase.key ? this.last.first : null;
     const label = { name, note: byId("case-note").value, created, changed: created };
+    const isByButton = document.activeElement === byId("case-save");
     this.#put({ ...label, ...this.#networkNow(), content: contentOf(this.theCase), first });
     this.drafts.delete(this.theCase.id);
     write(OPEN, this.theCase.id, "sessionStorage");
     this.show();
-    this.listChanged(this.theCase.id);
+    this.listChanged(isByButton ? this.theCase.id : null); // the button is gone now
   }
 
   // A saved case always has a name.
@@ -114,9 +115,11 @@ export class OpenCase {
     const { isSaved, isStored } = this;
     const name = this.label()?.name;
     const state = !isSaved ? " (not saved)" : isStored ? "" : " (not stored)";
-    byId("case-shown").hidden = !name;
-    byId("case-shown").replaceChildren("Case: ", make("bdi", { text: name ?? "" }), state);
-    byId("case-shown").title = isStored ? (name ?? "") : UNSTORED;
+    const shown = byId("case-shown");
+    shown.hidden = !name;
+    shown.title = isStored ? (name ?? "") : UNSTORED;
+    if (shown.textContent !== `Case: ${name}${state}`) // which would be said again
+      shown.replaceChildren("Case: ", make("bdi", { text: name ?? "" }), state);
     byId("case-save").hidden = isSaved;
     byId("case-kept").textContent = !isSaved ? "" : isStored ? "Saved. Changes are kept as you make them." : UNSTORED;
     for (const id of ["case-shown", "case-kept"]) byId(id).classList.toggle("is-bad", !isStored);

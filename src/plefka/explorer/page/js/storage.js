@@ -89,7 +89,7 @@ function ownKeys() {
 function readable(text) {
   try {
     const record = JSON.parse(text);
-    return typeof record.content.evidence === "object" ? record : null;
+    return typeof record.name === "string" && record.content.evidence instanceof Object ? record : null;
   } catch {
     return null;
   }
