@@ -225,6 +225,15 @@ def test_what_does_not_fit_is_listed_and_kept(visitor):
     assert stored(visitor)["Old"]["content"]["evidence"] == evidence
 
 
+def test_of_many_unknown_names_only_the_first_are_guessed(visitor):
+    """Among 20,000 names each guess takes a while."""
+    cases = [{"name": f"Case {k}", "evidence": {f"slow_flow{k}{j}": 1 for j in range(10)}} for k in range(30)]
+    visitor.run(drop({"format": "plefka-cases", "version": 1, "cases": cases}))
+    text = visitor.until_text("#cases-problems", "and 100 more")
+    assert text.count("This network has no unit") == 200
+    assert text.count("Did you mean “slow_flow”?") == 20
+
+
 def test_a_network_is_recognised(visitor, tmp_path):
     pf.save(NETWORK, tmp_path / "native.json")
     tables = {"causes": {"a": 0.1}, "findings": {"b": {"causes": {"a": 0.5}}}}

@@ -33,9 +33,9 @@ export const unreadable = ({ unreadable: count }, fileName) =>
   `${counted(count, "case")} in ${fileName} had no observations, and could not be read.`;
 
 // {record, problems: a sentence for each observation that does not fit}
-export function recordOf(found, network, units) {
+export function recordOf(found, network, units, guesses) {
   const { evidence, method, isExclusive = false, others = {}, name = "", note = "", created, changed } = found;
-  const { good, problems } = checked(evidence, units);
+  const { good, problems } = checked(evidence, units, guesses);
   const fitting = problems.length ? evidence : Object.fromEntries(good);
   const content = contentOf({ method: method ?? network.default_method, isExclusive, evidence: fitting, others });
   const time = now();

@@ -204,9 +204,10 @@ export class Cases {
   #add(cases, refused) {
     const known = new Set(this.#records().map(keyOf));
     const misfits = [];
+    const guesses = { left: 20 }; // of all cases together
     let added = 0;
     for (const each of cases) {
-      const { record, problems } = recordOf(each, this.network, this.units);
+      const { record, problems } = recordOf(each, this.network, this.units, guesses);
       misfits.push(...problems.map((problem) => `${short(record.name)}: ${problem}`));
       if (known.has(keyOf(record))) continue;
       known.add(keyOf(record));

@@ -148,13 +148,14 @@ function parsed(text, what) {
 
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
-// The observations that fit this network, and a sentence for each that does not.
-export function checked(evidence, units) {
+// The observations that fit this network, and a sentence for each that does not. To guess a name takes time where there
+// are many, so that only the first few are guessed.
+export function checked(evidence, units, guesses = { left: 20 }) {
   const good = new Map();
   const problems = [];
   for (const [name, given] of Object.entries(evidence)) {
     const value = given === null ? null : valueOf(given, name, units);
-    if (!units.has(name)) problems.push(unknown(name, units));
+    if (!units.has(name)) problems.push(unknown(name, units, guesses));
     else if (value === undefined)
       problems.push(`“${name}” must be ${allowed(name, units)}; got ${JSON.stringify(given)}.`);
     else if (value !== null) good.set(name, value);
@@ -162,8 +163,9 @@ export function checked(evidence, units) {
   return { good, problems };
 }
 
-function unknown(name, units) {
-  const near = units.nearest(name);
+function unknown(name, units, guesses) {
+  guesses.left -= 1;
+  const near = guesses.left >= 0 && units.nearest(name);
   return `This network has no unit “${name}”.${near ? ` Did you mean “${near}”?` : ""}`;
 }
 
