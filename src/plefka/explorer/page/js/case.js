@@ -1,5 +1,5 @@
-// The case: what was observed, whether exactly one cause is assumed, the method, and what is ranked and how.
-// Every change can be undone.
+// The case: what was observed, whether exactly one cause is assumed, the method, and what is ranked and how. Every change
+// can be undone. Each case that was opened has an id of its own, so that undo also goes back to the case before it.
 
 const MERGE = 1000; // milliseconds within which movements of one slider are one change
 
@@ -10,12 +10,16 @@ export const AS_USUAL = Object.freeze({ units: "causes", chosen: [], order: "aut
 export const usualFault = (prior) => (prior !== null && prior - 0.5 > 1e-9 ? 0 : 1);
 
 export class Case extends EventTarget {
-  constructor(method) {
+  // newId() -> what tells a case from those before and after it
+  constructor(method, newId) {
     super();
     this.observations = new Map(); // name -> 0 | 1 | {on, off}
     this.method = method;
     this.isExclusive = false; // exactly one cause
     this.ranked = AS_USUAL;
+    this.others = {}; // what a link or file says beyond this: kept for pages that know it
+    this.newId = newId;
+    this.id = newId();
     this.past = [];
     this.future = [];
     this.last = { name: null, time: 0 };
@@ -52,8 +56,10 @@ export class Case extends EventTarget {
     this.last = { name: merge ? name : null, time: now };
   }
 
-  replace(observations, method = this.method, isExclusive = this.isExclusive, ranked = this.ranked) {
-    this.#change({ observations: new Map(observations), method, isExclusive, ranked });
+  // Another case in the place of this one; what is not given stays as it is.
+  replace(observations, { others = this.others, id = this.newId(), ...given }) {
+    const kept = Object.entries(given).filter(([, value]) => value !== undefined);
+    this.#change({ observations: new Map(observations), others, id, ...Object.fromEntries(kept) });
   }
 
   // rank({order: "change"}): the rest of the ranking stays as it is
@@ -70,7 +76,7 @@ export class Case extends EventTarget {
   }
 
   clear() {
-    if (this.observations.size) this.#change({ observations: new Map() });
+    this.#change({ observations: new Map(), id: this.newId() });
   }
 
   // What was opened first cannot be undone.
@@ -89,13 +95,13 @@ export class Case extends EventTarget {
   }
 
   #now() {
-    const { observations, method, isExclusive, ranked } = this;
-    return { observations, method, isExclusive, ranked };
+    const { observations, method, isExclusive, ranked, others, id } = this;
+    return { observations, method, isExclusive, ranked, others, id };
   }
 
   #change(change, isSame = false) {
     const before = this.#now();
-    const whole = () => `${this.key} ${JSON.stringify(this.ranked)}`;
+    const whole = () => `${this.key} ${this.id} ${JSON.stringify(this.ranked)}`;
     const key = whole();
     Object.assign(this, change);
     this.last = { name: null, time: 0 };

@@ -19,6 +19,7 @@ async function start() {
   const [network, names, examples] = await load(service);
   page = new Page(service, network, names, examples);
   openFromAddress(page);
+  page.cases.opened.resume();
   page.case.forget();
   keepAddress(page, service);
   keepInTouch(page, service);
@@ -37,10 +38,11 @@ function takeToken(service) {
 
 function openFromAddress(page) {
   try {
-    const { evidence, method, isExclusive, ranking } = fromFragment(location.hash);
+    const { evidence, method, isExclusive, ranking, others } = fromFragment(location.hash);
+    page.case.others = others;
     if (evidence || method || isExclusive || ranking)
       page.share.take(
-        { evidence: evidence ?? {}, method: method ?? page.network.default_method, isExclusive, ranking },
+        { evidence: evidence ?? {}, method: method ?? page.network.default_method, isExclusive, ranking, others },
         "this link",
       );
   } catch (error) {
@@ -91,7 +93,7 @@ function keys(page) {
     });
   document.addEventListener("keydown", (event) => {
     const isTyping = event.target.matches("input:not([type=range], [type=checkbox])") && event.target.value !== "";
-    if (event.key === "/" && !event.target.matches("input, select")) {
+    if (event.key === "/" && !event.target.matches("input, select, textarea")) {
       event.preventDefault();
       byId("search").focus();
     }

@@ -2,6 +2,7 @@
 
 import { Asking } from "./asking.js";
 import { Case } from "./case.js";
+import { Cases } from "./cases.js";
 import { comparePanel } from "./compare.js";
 import { button, byId, make } from "./elements.js";
 import { Finder } from "./finder.js";
@@ -9,9 +10,12 @@ import { graphPanel } from "./graph.js";
 import { nextPanel } from "./next.js";
 import { Observed } from "./observed.js";
 import { Tabs } from "./panels.js";
+import { keepPaper } from "./paper.js";
 import { Ranking } from "./ranking.js";
 import { RankingChoice } from "./ranking_choice.js";
 import { Share } from "./share.js";
+import { CaseStore } from "./storage.js";
+import { TwoCases } from "./two_cases.js";
 import { Units } from "./units.js";
 import { Verdict } from "./verdict.js";
 import { whyPanel } from "./why.js";
@@ -24,7 +28,8 @@ export class Page {
   constructor(service, network, names, examples) {
     this.network = network;
     this.units = new Units(names);
-    this.case = new Case(network.default_method);
+    const store = new CaseStore(network);
+    this.case = new Case(network.default_method, () => store.newKey());
     this.chosen = null; // the unit that was clicked; otherwise panels are about the most probable cause
     const observe = (name, value) => this.observe(name, value);
     const select = (name) => this.select(name);
@@ -44,7 +49,7 @@ export class Page {
       useMethod: (method) => this.case.useMethod(method),
       remove: (name) => this.observe(name, null),
     });
-    this.share = new Share(network, this.units, this.case);
+    this.#makeCases(service, store);
     this.#makePanels(service, observe);
     const after = (answer) => this.#answered(answer);
     this.asking = new Asking(service, this.units, this.case, { ranking: this.ranking, verdict: this.verdict, after });
@@ -57,6 +62,21 @@ export class Page {
     new IntersectionObserver(([{ isIntersecting }]) =>
       byId("peek").classList.toggle("is-idle", isIntersecting),
     ).observe(byId("ranking"));
+  }
+
+  #makeCases(service, store) {
+    const { network, units } = this;
+    const two = new TwoCases(service, units, this.case, store);
+    this.cases = new Cases(network, units, this.case, store, {
+      open: (content) => this.share.take(content, "this case"),
+      compare: (one, other) => two.open(one, other),
+    });
+    this.share = new Share(network, units, this.case, {
+      label: (id) => this.cases.opened.label(id),
+      named: (id, label) => this.cases.opened.named(id, label),
+      add: (found, fileName) => this.cases.add(found, fileName),
+    });
+    keepPaper(network, this.case, { label: () => this.cases.opened.label(), answer: () => this.asking.answer });
   }
 
   #makePanels(service, observe) {
@@ -117,11 +137,10 @@ export class Page {
     this.choice.show(answer);
     if (answer.status !== "impossible") this.ranking.show(answer, this.selected);
     const best = answer.ranking[0];
+    const name = best && this.units.inState(best.name, best.state);
+    this.cases.opened.answered(answer, name);
     byId("peek").hidden = !best || answer.status === "impossible";
-    if (best) {
-      const name = this.units.inState(best.name, best.state);
-      byId("peek").textContent = `${name} ${about(best.probability, best.accuracy)} – see the ranking`;
-    }
+    if (best) byId("peek").textContent = `${name} ${about(best.probability, best.accuracy)} – see the ranking`;
     clearTimeout(this.resting); // panels wait for a pause, so that they do not delay the next answer
     const isFirst = this.resting === undefined;
     this.resting = setTimeout(() => this.refresh(), isFirst || answer.status === "impossible" ? 0 : REST);
@@ -133,7 +152,6 @@ export class Page {
     const total = this.case.observations.size;
     byId("undo").disabled = !this.case.past.length;
     byId("redo").disabled = !this.case.future.length;
-    byId("clear").disabled = total === 0;
     byId("welcome").hidden = total > 0;
     byId("exclusive").checked = this.case.isExclusive;
     byId("not-assumed").hidden = !this.case.isExclusive;

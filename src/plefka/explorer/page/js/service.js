@@ -1,5 +1,7 @@
 // Questions to the service, and what happens when it does not answer.
 
+import { read, write } from "./storage.js";
+
 const BASE = "api/v1/";
 const TOKEN = "plefka-token";
 const LONGEST_WAIT = 8; // seconds between two tries
@@ -17,14 +19,14 @@ export class Service extends EventTarget {
   constructor(askForToken) {
     super();
     this.askForToken = askForToken;
-    this.token = sessionStorage.getItem(TOKEN);
+    this.token = read(TOKEN, "sessionStorage");
     this.isDown = false;
     this.entering = null;
   }
 
   useToken(token) {
     this.token = token;
-    sessionStorage.setItem(TOKEN, token);
+    write(TOKEN, token, "sessionStorage");
   }
 
   get(path, parameters = {}, signal = undefined) {

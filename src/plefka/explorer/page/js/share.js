@@ -1,14 +1,30 @@
 // The dialog that shares a case by link or file, and opens one.
 
 import { announce, button, byId, make } from "./elements.js";
-import { BadCase, checked, checkedRanking, fromFile, toFile, toFragment } from "./shared_case.js";
+import { BadCase, checked, checkedRanking, contentOf, fromFile, toFile, toFragment } from "./shared_case.js";
 import { counted } from "./words.js";
 
 const LARGEST = 5e6; // bytes of a file
+const LONGEST = 80; // characters of a file's name
+
+// The words of a file; a binary file gives words that are no case.
+export function textOf(file) {
+  if (file.size > LARGEST) throw new BadCase(`A case file must be smaller than 5 MB; ${file.name} is larger.`);
+  return file.text();
+}
+
+export function download(text, name) {
+  const address = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  const link = make("a", { href: address, download: `${name.replace(/[^\w.-]+/g, "_").slice(0, LONGEST)}.json` });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+}
 
 export class Share {
-  constructor(network, units, theCase) {
-    Object.assign(this, { network, units, theCase });
+  // label(id): {name, note, ...} of a case or null; named(id, {name, note}): a case that came with them;
+  // add(found, fileName): a file of many cases
+  constructor(network, units, theCase, { label, named, add }) {
+    Object.assign(this, { network, units, theCase, label, named, add });
     this.dialog = byId("share-dialog");
     byId("share").addEventListener("click", () => this.open());
     byId("share-copy").addEventListener("click", () => this.#copy());
@@ -36,17 +52,18 @@ export class Share {
 
   // Evidence from a link or file: taken where all of it fits, otherwise the reader decides.
   // Without `ranking`, what is ranked stays as it is.
-  take({ evidence, method, isExclusive, ranking }, from) {
-    const { good, problems: observations } = checked(evidence, this.units);
+  take(content, from) {
+    const { good, problems: observations } = checked(content.evidence, this.units);
+    const { ranking } = content;
     const ranked = ranking === undefined ? { problems: [] } : checkedRanking(ranking ?? {}, this.units);
     const problems = [...observations, ...ranked.problems];
-    if (!problems.length) return this.#use(good, method, isExclusive, ranked.good);
+    if (!problems.length) return this.#use(good, ranked.good, content);
     this.open("problem");
     const verb = problems.length === 1 ? "does" : "do";
     const what = ranked.problems.length ? "name" : "observation";
     const title = `${counted(problems.length, what)} in ${from} ${verb} not fit this network.`;
     const others = good.size === 1 ? "the other observation" : `the other ${good.size} observations`;
-    const open = () => this.#use(good, method, isExclusive, ranked.good);
+    const open = () => this.#use(good, ranked.good, { ...content, id: null });
     const rest = good.size ? [button(`Open ${others}`, open)] : [];
     this.#complain(title, problems, rest);
   }
@@ -72,8 +89,10 @@ export class Share {
     );
   }
 
-  #use(observations, method, isExclusive, ranked) {
-    this.theCase.replace(observations, method ?? this.theCase.method, isExclusive, ranked);
+  #use(observations, ranked, { method, isExclusive, others, name, note, id }) {
+    const key = id ?? this.theCase.newId();
+    if (!id && (name || note)) this.named(key, { name, note });
+    this.theCase.replace(observations, { method: method ?? undefined, isExclusive, ranked, others, id: key });
     if (this.dialog.open) this.dialog.close();
     announce(`The case was opened: ${counted(observations.size, "observation")}.`);
   }
@@ -90,18 +109,16 @@ export class Share {
   }
 
   #save() {
-    const address = URL.createObjectURL(new Blob([toFile(this.theCase, this.network)], { type: "application/json" }));
-    const name = `${this.network.name}-case.json`.replace(/[^\w.-]+/g, "_");
-    const link = make("a", { href: address, download: name });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(address), 10000);
+    const label = this.label(this.theCase.id);
+    download(toFile(contentOf(this.theCase), this.network, label), `${this.network.name}-${label?.name || "case"}`);
   }
 
   async #read(file = byId("share-file").files[0]) {
     if (!file) return;
     try {
-      if (file.size > LARGEST) throw new BadCase(`A case file must be smaller than 5 MB; ${file.name} is larger.`);
-      this.take(fromFile(await file.text()), "this file");
+      const found = fromFile(await textOf(file), file.name);
+      if (found.many) this.add(found, file.name);
+      else this.take(found, "this file");
     } catch (error) {
       this.refuse(error);
     }

@@ -1,13 +1,14 @@
 // Light and dark: as the system has it, unless the reader chooses.
 
 import { announce, byId } from "./elements.js";
+import { read, write } from "./storage.js";
 
 const KEY = "plefka-theme";
 const ORDER = ["system", "light", "dark"];
 const NAMES = { system: "System", light: "Light", dark: "Dark" };
 
 export function theme(onChange) {
-  let current = ORDER.includes(localStorage.getItem(KEY)) ? localStorage.getItem(KEY) : "system";
+  let current = ORDER.includes(read(KEY)) ? read(KEY) : "system";
   const show = () => {
     document.documentElement.dataset.theme = current;
     byId("theme-icon").setAttribute("href", `#icon-${current}`);
@@ -17,7 +18,7 @@ export function theme(onChange) {
   };
   byId("theme").addEventListener("click", () => {
     current = ORDER[(ORDER.indexOf(current) + 1) % ORDER.length];
-    localStorage.setItem(KEY, current);
+    write(KEY, current);
     show();
     announce(`Colours: ${NAMES[current]}`);
   });

@@ -103,3 +103,10 @@ export function leaning({ on, off }, [offWord, onWord]) {
   const odds = Number.isFinite(ratio) ? `${count(Number(ratio.toFixed(digits)))} to 1` : "certain";
   return `${ratio >= 20 ? "almost surely" : ratio >= 3 ? "probably" : "perhaps"} ${word}, ${odds}`;
 }
+
+// "19 Nov 2026, 04:38", which is read in the same way everywhere.
+export function moment(date) {
+  const value = new Date(date);
+  const style = { dateStyle: "medium", timeStyle: "short" };
+  return Number.isNaN(value.getTime()) ? "–" : value.toLocaleString("en-GB", style);
+}
