@@ -64,7 +64,7 @@ export function comparePanel(service, useMethod) {
         make(
           "tr",
           {},
-          make("th", { scope: "row", text: name, title: name }),
+          make("th", { scope: "row", unit: name, title: name }),
           ...methods.map(({ means, accuracy }) => cell(means[name], accuracy[name])),
         ),
       );

@@ -3,7 +3,7 @@
 import { Asking } from "./asking.js";
 import { Case } from "./case.js";
 import { comparePanel } from "./compare.js";
-import { button, byId, make } from "./elements.js";
+import { button, byId, make, set } from "./elements.js";
 import { Finder } from "./finder.js";
 import { graphPanel } from "./graph.js";
 import { nextPanel } from "./next.js";
@@ -100,6 +100,7 @@ export class Page {
       key,
       isPossible,
       isAnswered: answer !== null,
+      chosen: this.chosen,
       selected: this.selected,
     };
     for (const panel of this.panels) panel.refresh(state);
@@ -109,7 +110,8 @@ export class Page {
     if (answer.status !== "impossible") this.ranking.show(answer, this.selected);
     const best = answer.ranking[0];
     byId("peek").hidden = !best || answer.status === "impossible";
-    if (best) byId("peek").textContent = `${best.name} ${about(best.probability, best.accuracy)} – see the ranking`;
+    if (best)
+      set(byId("peek"), "unit", `${best.name} ${about(best.probability, best.accuracy)} – see the ranking`);
     clearTimeout(this.resting); // panels wait for a pause, so that they do not delay the next answer
     const isFirst = this.resting === undefined;
     this.resting = setTimeout(() => this.refresh(), isFirst || answer.status === "impossible" ? 0 : REST);

@@ -89,7 +89,7 @@ export class Ranking {
     const button = make(
       "button",
       { type: "button", class: "cause", tabindex: -1, onclick: () => this.select(name) },
-      make("span", { class: "cause-name", text: name }),
+      make("span", { class: "cause-name", unit: name }),
       " ",
       number,
       before,

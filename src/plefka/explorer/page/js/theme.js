@@ -6,14 +6,13 @@ const KEY = "plefka-theme";
 const ORDER = ["system", "light", "dark"];
 const NAMES = { system: "System", light: "Light", dark: "Dark" };
 
-export function theme(onChange) {
+export function theme() {
   let current = ORDER.includes(localStorage.getItem(KEY)) ? localStorage.getItem(KEY) : "system";
   const show = () => {
     document.documentElement.dataset.theme = current;
     byId("theme-icon").setAttribute("href", `#icon-${current}`);
     byId("theme-name").textContent = NAMES[current];
     byId("theme").setAttribute("aria-label", `Colours: ${NAMES[current]}`);
-    onChange();
   };
   byId("theme").addEventListener("click", () => {
     current = ORDER[(ORDER.indexOf(current) + 1) % ORDER.length];
@@ -21,6 +20,5 @@ export function theme(onChange) {
     show();
     announce(`Colours: ${NAMES[current]}`);
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", onChange);
   show();
 }
