@@ -123,7 +123,10 @@ def test_exactly_one_cause(visitor):
     assert f"ln P(evidence) = −{abs(one.log_likelihood):.4f} · exact" in visitor.text("#verdict")
     assert "exactly one of" in visitor.run("document.querySelector('#verdict details').textContent.toLowerCase()")
     assert visitor.run("document.querySelector('#check')") is None
-    assert "Only What next assumes that there is exactly one cause." in visitor.text("#not-assumed")
+    assert "Only What next and Around assume that there is exactly one cause." in visitor.text("#not-assumed")
+    visitor.tab("graph")
+    visitor.until_text("#panel-graph .node[aria-label^='limescale:']", f"{one['limescale']:.3f}")
+    visitor.tab("next")
     advice = pf.ask(NETWORK, {"slow_flow": 1}, top=8, exclusive="causes")
     visitor.until(f"document.querySelector('.candidate .unit-name')?.textContent === '{advice.unit}'")
     share = 100 * advice.candidates[0].information / advice.entropy

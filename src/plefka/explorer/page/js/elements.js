@@ -22,8 +22,8 @@ export function set(element, name, value) {
 // A name, or a sentence with names, in which underscores are seen as spaces. They remain in the text, for copies, tests
 // and screen readers, which know units by their names.
 function* spaced(text) {
-  for (const part of String(text).split(/(_+)/)) {
-    if (!part.startsWith("_")) yield part;
+  for (const part of String(text).split(/(?<=[^_])(_+)/)) {
+    if (!/^_+$/.test(part) || part === text) yield part;
     else yield* [make("span", { class: "gap", text: part }), make("wbr")];
   }
 }

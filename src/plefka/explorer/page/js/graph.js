@@ -64,7 +64,8 @@ export function graphPanel(service, units, { select }) {
     const layers = layered(drawn, edges);
     const describe = (name) => description(name, observations.get(name), known.get(name), units.words(name));
     const title = shown === null ? "Around what was observed" : `Around ${shown}`;
-    const summary = shown === null ? "Observed units, and those beside them that they moved most" : links(answer);
+    const some = observations.size > MOST_OBSERVED ? `The first ${MOST_OBSERVED} of ${observations.size} observed` : "Observed";
+    const summary = shown === null ? `${some} units, and those beside them that they moved most` : links(answer);
     const label = `${title}. ${summary}. Arrow keys move; the same is in a list below.`;
     const focus = focused();
     stage.replaceChildren(
