@@ -9,7 +9,7 @@ SUFFIXES = {".py", ".typed"}
 READ_BY_THE_CODE = {"networks/examples/espresso.json", "paper/paper.toml", "tables/html_page.css"}
 READ_BY_THE_CODE |= {"tables/html_page.html.jinja", "explorer/page/index.html", "explorer/page/js/main.js"}
 PAGE = "explorer/page/"  # the explorer's page: these files are sent to browsers
-PAGE_SUFFIXES = {".html", ".css", ".js", ".mjs", ".svg", ".txt", ".LICENSE"}
+PAGE_SUFFIXES = {".html", ".css", ".js", ".svg"}
 
 
 def out_of_place(names: Iterable[str]) -> list[str]:

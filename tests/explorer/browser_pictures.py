@@ -52,7 +52,7 @@ def main(address: str, visitor: Visitor) -> None:
     visitor.until("!!document.querySelector('.shifts')")
     take(visitor, "explorer")
     visitor.click("#ranking li:nth-child(2) .cause")
-    for tab, shown in (("graph", ".graph canvas"), ("compare", "#panel-compare table")):
+    for tab, shown in (("graph", ".graph .node"), ("compare", "#panel-compare table")):
         visitor.tab(tab)
         if tab == "compare":
             visitor.click("#panel-compare .is-primary")

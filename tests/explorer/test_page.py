@@ -8,7 +8,6 @@ from tests.paper.browser import PROGRAM
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed")
 NETWORK = pf.example("espresso")
-GRAPH = "document.querySelector('.graph')"
 ROWS = "[...document.querySelectorAll('{} li')].map(row => row.innerText)"
 
 
@@ -126,7 +125,10 @@ def test_exactly_one_cause(visitor):
     assert f"ln P(evidence) = −{abs(one.log_likelihood):.4f} · exact" in visitor.text("#verdict")
     assert "exactly one of" in visitor.run("document.querySelector('#verdict details').textContent.toLowerCase()")
     assert visitor.run("document.querySelector('#check')") is None
-    assert "Only What next assumes that there is exactly one cause." in visitor.text("#not-assumed")
+    assert "Only What next and Around assume that there is exactly one cause." in visitor.text("#not-assumed")
+    visitor.tab("graph")
+    visitor.until_text("#panel-graph .node[aria-label^='limescale:']", f"{one['limescale']:.3f}")
+    visitor.tab("next")
     advice = pf.ask(NETWORK, {"slow_flow": 1}, top=8, exclusive="causes")
     visitor.until(f"document.querySelector('.candidate .unit-name')?.textContent === '{advice.unit}'")
     share = 100 * advice.candidates[0].information / advice.entropy
@@ -185,15 +187,16 @@ def test_the_neighbourhood_is_a_picture_and_a_list(visitor):
     visitor.observe("slow_flow", "on")
     visitor.until_ranking(ranked({"slow_flow": 1}))
     visitor.tab("graph")
+    visitor.until_text("#panel-graph", "Around what was observed")
+    visitor.click(".node[aria-label^='limescale:']")
     visitor.until_text("#panel-graph", "Around limescale")
-    visitor.until("document.querySelectorAll('.graph canvas').length > 0")
     assert "Depends on nothing, shows in 4 units" in visitor.text("#panel-graph")
-    assert "slow_flow\nyes" in visitor.text(".neighbours")
-    visitor.click(".neighbours button")
+    assert "slow_flow\nyes" in visitor.text("#panel-graph details")
+    visitor.run(
+        "[...document.querySelectorAll('.neighbours button')].find(b => b.textContent === 'lukewarm_cup').click()"
+    )
     visitor.until_text("#panel-graph h3", "Around lukewarm_cup")
-    visitor.until("document.querySelectorAll('.graph canvas').length > 0")
-    x, y, width, height = visitor.run("(b => [b.x, b.y, b.width, b.height])(" + GRAPH + ".getBoundingClientRect())")
-    visitor.click_at(x + 0.68 * width, y + height / 4)  # the first of its two causes
+    visitor.click(".node:not(.is-centre)")
     visitor.until("!document.querySelector('#panel-graph h3').textContent.includes('lukewarm_cup')")
 
 

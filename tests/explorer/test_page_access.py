@@ -56,6 +56,14 @@ def test_axe_finds_nothing(visitor, service, scheme):
     for tab in ("next", "why", "graph", "compare"):
         show(visitor, tab)
         assert violations(visitor) == []
+    show(visitor, "graph")
+    visitor.click("[data-key=full]")
+    assert violations(visitor) == []
+    visitor.press("Escape")
+    visitor.until("!document.querySelector('.full[open]')")
+    visitor.write("#search", "slwo")
+    visitor.until("!!document.querySelector('.nothing button')")
+    assert violations(visitor) == []
     visitor.click("#share")
     assert violations(visitor) == []
     visitor.visit(service.address + CASE, 360, 740, scheme)

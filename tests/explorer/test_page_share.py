@@ -84,7 +84,7 @@ def test_names_are_text_everywhere(visitor):
     visitor.click("#ranking .cause")
     visitor.until_text("#panel-why h3", f"Why {visitor.ranking[0][0]}?")
     visitor.tab("graph")
-    visitor.until("document.querySelectorAll('.graph canvas').length > 0")
+    visitor.until("document.querySelectorAll('.graph .node').length > 0")
     visitor.tab("compare")
     visitor.click("#panel-compare .is-primary")
     visitor.until_text("#panel-compare", IMAGE)

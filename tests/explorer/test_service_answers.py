@@ -133,8 +133,28 @@ def test_a_neighbourhood(client):
     assert found["left_out"] == 0
     few = client.get("neighbourhood", name="flu", hops=2, limit=3).json
     assert [node["name"] for node in few["nodes"]] == ["flu", "fever", "cough"]
-    assert few["left_out"] > 0
+    assert few["left_out"] == len(within_two_edges("flu")) - 3
+    assert (found["parents"], found["children"]) == (0, 3)
     assert client.get("neighbourhood", name="flu", hops=0).json["edges"] == []
+
+
+def within_two_edges(*units: str) -> set[str]:
+    beside = {name: {*NETWORK.parents(name), *NETWORK.children(name)} for name in NETWORK.names}
+    near = set(units).union(*(beside[name] for name in units))
+    return near.union(*(beside[name] for name in near))
+
+
+def test_a_neighbourhood_of_several(client):
+    asked = {"units": ["fever", "cough"], "hops": 2}
+    found = client.answer("neighbourhood", asked)
+    assert {node["name"] for node in found["nodes"]} == within_two_edges("fever", "cough")
+    assert found["left_out"] == 0
+    assert found["parents"] == len({*NETWORK.parents("fever"), *NETWORK.parents("cough")})
+    few = client.answer("neighbourhood", asked | {"each_hop": 1})
+    assert [node["hops"] for node in few["nodes"]] == [0, 0, 1]  # whose other neighbours are as near to the two units
+    assert few["left_out"] == len(found["nodes"]) - 3
+    refused = client.post("neighbourhood", {"units": ["fevr"]})
+    assert (refused.status, refused.json["error"]["code"]) == (422, "unknown_unit")
 
 
 def test_cases_to_start_from(client):

@@ -279,7 +279,11 @@ class EdgeAnswer(BaseModel):
 class NeighbourhoodAnswer(BaseModel):
     nodes: list[Node]
     edges: list[EdgeAnswer]
-    left_out: int
+    left_out: Annotated[int, Field(description="How many more units are within so many edges.")]
+    parents: Annotated[
+        int, Field(description="How many parents the units that were asked about have, in the answer or not.")
+    ]
+    children: int
 
 
 class Case(BaseModel):

@@ -122,15 +122,14 @@ class Catalogue:
 
     # ---- around a unit -----------------------------------------------------------------------------------------------
 
-    def around(self, centre: int, hops: int, limit: int) -> dict[str, Any]:
+    def around(self, centres: Sequence[int], hops: int, limit: int, each_hop: int) -> dict[str, Any]:
         """What `/neighbourhood` answers."""
-        reached, at, kept, left_out = np.zeros(self.size, bool), {centre: 0}, [centre], 0
-        reached[centre] = True
-        frontier = np.array([centre])
+        kept = list(dict.fromkeys(centres))
+        reached, at, frontier = np.zeros(self.size, bool), dict.fromkeys(kept, 0), np.array(kept)
+        reached[frontier] = True
         for hop in range(1, hops + 1):
             found = self._strongest_beside(frontier, reached)
-            frontier = found[: limit - len(kept)]
-            left_out += len(found) - len(frontier)
+            frontier = found[: max(0, min(each_hop, limit - len(kept)))]
             reached[found] = True
             at.update(dict.fromkeys(frontier.tolist(), hop))
             kept.extend(frontier.tolist())
@@ -140,7 +139,20 @@ class Catalogue:
             {"parent": self.names[kept[parent]], "child": self.names[kept[child]], "weight": weight}
             for child, parent, weight in zip(*(z.tolist() for z in (*inside.coords, inside.data)), strict=True)
         ]
-        return {"nodes": nodes, "edges": edges, "left_out": left_out}
+        counts = {"left_out": self._num_within(centres, hops) - len(kept)}
+        for which, ends in (("parents", self.by_child), ("children", self.by_parent)):
+            counts[which] = len(np.setdiff1d(ends[centres].indices, centres))
+        return {"nodes": nodes, "edges": edges, **counts}
+
+    def _num_within(self, centres: Sequence[int], hops: int) -> int:
+        """How many units are within so many edges, also by way of units that are left out."""
+        reached, frontier = np.zeros(self.size, bool), np.unique(centres)
+        reached[frontier] = True
+        for _ in range(hops):
+            beside = np.unique(np.concatenate([ends[frontier].indices for ends in (self.by_child, self.by_parent)]))
+            frontier = beside[~reached[beside]]
+            reached[frontier] = True
+        return int(np.count_nonzero(reached))
 
     def _strongest_beside(self, units: np.ndarray, reached: np.ndarray) -> np.ndarray:
         """Their neighbours that were not reached before, by the largest weight of an edge to them."""

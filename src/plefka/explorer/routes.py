@@ -97,7 +97,8 @@ async def neighbourhood(
 ) -> Response:
     """The units near one, nearest and strongest first, and the edges between them."""
     service = service_of(request)
-    return json_response(service.catalogue.around(await _place(service, name), hops, limit))
+    centre = await _place(service, name)
+    return json_response(await asyncio.to_thread(service.catalogue.around, [centre], hops, limit, limit))
 
 
 @about.get("/examples", response_model=answers.ExamplesAnswer)
@@ -106,13 +107,13 @@ async def examples(request: Request) -> Response:
     return json_response({"cases": service_of(request).cases})
 
 
-async def _place(service: Service, name: str) -> int:
+async def _place(service: Service, name: str, refusal: int = 404) -> int:
     places = service.catalogue.places
     if name in places:
         return places[name]
     few = len(places) <= MOST_GUESSED
     guess = await asyncio.to_thread(pf.errors.nearest, name, service.catalogue.names) if few else ""
-    raise refuse(404, "unknown_unit", f"there is no unit {name!r} in this network.{guess}")
+    raise refuse(refusal, "unknown_unit", f"there is no unit {name!r} in this network.{guess}")
 
 
 # ---- questions -------------------------------------------------------------------------------------------------------
@@ -145,6 +146,15 @@ def _add_question(kind: str, asked_as: type[schemas.Strict], answer: type[BaseMo
 
 for _kind, _described in QUESTIONS.items():
     _add_question(_kind, *_described)
+
+
+@questions.post("/neighbourhood", response_model=answers.NeighbourhoodAnswer)
+async def neighbourhood_of_several(request: Request, asked: schemas.Neighbourhood) -> Response:
+    """The units near one of several, nearest and strongest first, and the edges between them."""
+    service = service_of(request)
+    centres = [await _place(service, name, 422) for name in asked.units]
+    found = await asyncio.to_thread(service.catalogue.around, centres, asked.hops, asked.limit, asked.each_hop)
+    return json_response(found)
 
 
 @questions.post("/rows", response_model=answers.RowsAnswer)

@@ -112,6 +112,15 @@ class ChosenUnits(OneCase):
     method: Annotated[Name, Field(description="auto, enumeration, elimination or branch-and-bound.")] = "auto"
 
 
+class Neighbourhood(Strict):
+    units: Annotated[list[Name], Field(min_length=1, max_length=MOST_TOP)]
+    hops: Annotated[StrictInt, Field(ge=0, le=6)] = 1
+    limit: Annotated[StrictInt, Field(ge=1, le=MOST_TOP, description="How many units may be in the answer.")] = 60
+    each_hop: Annotated[
+        StrictInt, Field(ge=1, le=MOST_TOP, description="How many of them may be so many edges away, for each number.")
+    ] = MOST_TOP
+
+
 class Compare(OneCase):
     methods: Annotated[list[Name], Field(min_length=1, max_length=12)] | None = None
 

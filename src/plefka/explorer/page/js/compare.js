@@ -66,7 +66,7 @@ export function comparePanel(service, units, useMethod) {
         make(
           "tr",
           {},
-          make("th", { scope: "row", text: units.inState(name, 1), title: name }),
+          make("th", { scope: "row", unit: units.inState(name, 1), title: name }),
           ...methods.map(({ means, accuracy }) => cell(means[name], accuracy[name])),
         ),
       );

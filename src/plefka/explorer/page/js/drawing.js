@@ -1,147 +1,91 @@
-// Cytoscape draws the neighbourhood: columns of units, labels beside them, wider lines for stronger edges.
+// Draws a neighbourhood: layers of buttons, one for each unit, and lines between them, wider for stronger links.
 
-import cytoscape from "../vendor/cytoscape.esm.min.mjs";
+import { make } from "./elements.js";
 
-const ROW = 30; // pixels between units of a column
-const LEAST = 180;
+const SVG = "http://www.w3.org/2000/svg";
+const THINNEST = 0.8; // pixels
+const THICKEST = 4;
 
-export function drawing(canvas, around, observations, go) {
-  const rows = Math.max(around.parents.length, around.children.length, 1);
-  canvas.style.height = `${Math.max(LEAST, ROW * (rows + 1))}px`;
-  const graph = cytoscape({
-    container: canvas,
-    elements: elements(around, observations),
-    style: look(canvas, around),
-    layout: { name: "preset", positions: positions(canvas, around), fit: false },
-    zoom: 1,
-    pan: { x: 0, y: 0 },
-    pixelRatio: Math.max(2, devicePixelRatio), // words stay sharp
-    userZoomingEnabled: false,
-    userPanningEnabled: false,
-    boxSelectionEnabled: false,
-    autoungrabify: true,
-  });
-  graph.on("tap", "node", (event) => go(event.target.data("name")));
-  graph.on("mouseover mouseout", "node", (event) => {
-    event.target.connectedEdges().toggleClass("is-near", event.type === "mouseover");
-    canvas.classList.toggle("is-pointing", event.type === "mouseover");
-  });
-  const again = new ResizeObserver(() => {
-    graph.resize();
-    graph.nodes().positions((node) => positions(canvas, around)[node.id()]);
-    graph.style(look(canvas, around));
-  });
-  again.observe(canvas);
-  return {
-    recolour: () => graph.style(look(canvas, around)),
-    destroy: () => {
-      again.disconnect();
-      graph.destroy();
-    },
+// shown: {layers, edges, middle: the name of a unit or null, label}; describe(name) -> {kind, text, title, probability, prior}; go(name)
+export function drawing({ layers, edges, middle, label }, describe, go) {
+  const lines = document.createElementNS(SVG, "svg");
+  lines.setAttribute("aria-hidden", "true");
+  const nodes = new Map(layers.flat().map((name) => [name, node(name, describe(name), name === middle)]));
+  const columns = layers.map((layer) => make("div", { class: "layer" }, ...layer.map((name) => nodes.get(name))));
+  const picture = make("div", { class: "graph", role: "group", "aria-label": label }, lines, ...columns);
+  const paths = edges.map((edge) => [edge, line(edge)]);
+  lines.append(...paths.map(([, path]) => path));
+  const strongest = Math.max(...edges.map(({ weight }) => Math.abs(weight ?? 0)), 1e-9);
+  for (const [{ weight }, path] of paths)
+    path.setAttribute("stroke-width", THINNEST + ((THICKEST - THINNEST) * Math.abs(weight ?? 0)) / strongest);
+  new ResizeObserver(() => {
+    for (const [{ parent, child }, path] of paths) path.setAttribute("d", curve(nodes.get(parent), nodes.get(child)));
+  }).observe(picture);
+  const near = (name, isNear) => {
+    for (const [{ parent, child }, path] of paths)
+      if (parent === name || child === name) path.classList.toggle("is-near", isNear);
   };
+  for (const [name, button] of nodes) {
+    for (const event of ["pointerenter", "focus"]) button.addEventListener(event, () => near(name, true));
+    for (const event of ["pointerleave", "blur"]) button.addEventListener(event, () => near(name, false));
+    button.addEventListener("click", () => go(name));
+  }
+  roam(picture, columns, nodes.get(middle) ?? columns[0].firstChild);
+  return picture;
 }
 
-// Ids are numbers of our own: a name may be anything.
-function everyone({ centre, parents, children }) {
-  return [
-    { name: centre, column: "centre" },
-    ...parents.map(({ name }) => ({ name, column: "parent" })),
-    ...children.map(({ name }) => ({ name, column: "child" })),
-  ];
-}
-
-function elements(around, observations) {
-  const nodes = everyone(around);
-  const ids = new Map(nodes.map(({ name }, k) => [name, `n${k}`]));
-  const strongest = Math.max(...around.edges.map((edge) => Math.abs(edge.weight ?? 0)), 1e-9);
-  return [
-    ...nodes.map(({ name, column }) => ({
-      data: { id: ids.get(name), name },
-      classes: `${column} ${kind(observations.get(name))}`,
-    })),
-    ...around.edges.map(({ parent, child, weight }) => ({
-      data: { source: ids.get(parent), target: ids.get(child), width: 0.8 + 3.2 * (Math.abs(weight ?? 0) / strongest) },
-      classes: weight < 0 ? "negative" : "",
-    })),
-  ];
-}
-
-function kind(value) {
-  if (value === undefined) return "hidden";
-  if (typeof value === "object") return "soft";
-  return value === 1 ? "on" : "off";
-}
-
-// Where the columns are, as shares of the width; the units that are not there leave their room to the others.
-function columns({ parents, children }) {
-  if (!parents.length) return { left: 0, right: 0.32 };
-  if (!children.length) return { left: 0.68, right: 1 };
-  return { left: 0.36, right: 0.64 };
-}
-
-function positions(canvas, around) {
-  const { clientWidth: width, clientHeight: height } = canvas;
-  const { left, right } = columns(around);
-  const places = { parent: left * width, child: right * width, centre: ((left + right) / 2) * width };
-  const sizes = { parent: around.parents.length, child: around.children.length, centre: 1 };
-  const seen = { parent: 0, child: 0, centre: 0 };
-  return Object.fromEntries(
-    everyone(around).map(({ column }, k) => {
-      seen[column] += 1;
-      return [`n${k}`, { x: places[column], y: (height * (seen[column] - 0.5)) / sizes[column] }];
-    }),
+function node(name, { kind, text, title, probability, prior }, isCentre) {
+  const bar = make("span", { class: "track", "aria-hidden": "true" }, make("span", { class: "fill" }));
+  bar.firstChild.style.transform = `scaleX(${probability ?? 0})`;
+  if (prior !== null && prior !== undefined) {
+    bar.append(make("span", { class: "prior" }));
+    bar.lastChild.style.left = `${100 * prior}%`;
+  }
+  return make(
+    "button",
+    { type: "button", class: `node ${kind}${isCentre ? " is-centre" : ""}`, title, "aria-label": `${name}: ${text}` },
+    make("span", { class: "node-name", unit: name }),
+    " ",
+    make("span", { class: "node-state number", unit: text }),
+    probability === null ? null : bar,
   );
 }
 
-// The page's colours, which depend on the theme.
-function colour(canvas, name) {
-  canvas.style.outlineColor = `var(--${name})`;
-  return getComputedStyle(canvas).outlineColor;
+function line({ weight }) {
+  const path = document.createElementNS(SVG, "path");
+  if (weight < 0) path.setAttribute("class", "is-negative");
+  return path;
 }
 
-function look(canvas, around) {
-  const { left, right } = columns(around);
-  const room = (share) => `${Math.max(60, share * canvas.clientWidth - 18)}px`;
-  const [ink, paper, on, off, soft, line] = ["ink", "card", "for", "against", "soft", "line-strong"].map((name) =>
-    colour(canvas, name),
-  );
-  const node = {
-    label: "data(name)",
-    "font-family": getComputedStyle(canvas).fontFamily,
-    "font-size": 13,
-    color: ink,
-    "text-valign": "center",
-    "text-wrap": "ellipsis",
-    "text-margin-x": 6,
-    width: 14,
-    height: 14,
-    "background-color": paper,
-    "border-width": 2,
-    "border-color": line,
-    "overlay-opacity": 0,
+// From the right side of the parent to the left side of the child.
+function curve(parent, child) {
+  const [x0, x1] = [parent.offsetLeft + parent.offsetWidth, child.offsetLeft];
+  const [y0, y1] = [parent, child].map((each) => each.offsetTop + each.offsetHeight / 2);
+  const bend = (x1 - x0) / 2;
+  return `M${x0} ${y0}C${x0 + bend} ${y0} ${x1 - bend} ${y1} ${x1} ${y1}`;
+}
+
+// One stop of the Tab key; arrows go on from there.
+function roam(picture, columns, first) {
+  const use = (button) => {
+    for (const each of picture.querySelectorAll(".node")) each.tabIndex = each === button ? 0 : -1;
   };
-  return [
-    { selector: "node", style: node },
-    { selector: ".parent", style: { "text-halign": "left", "text-margin-x": -6, "text-max-width": room(left) } },
-    { selector: ".child", style: { "text-halign": "right", "text-max-width": room(1 - right) } },
-    { selector: ".centre", style: { label: "", width: 24, height: 24, "border-width": 3, "border-color": ink } },
-    { selector: ".on", style: { "background-color": on, "border-color": on } },
-    { selector: ".off", style: { "background-color": off, "border-color": off } },
-    { selector: ".soft", style: { "background-color": soft, "border-color": soft } },
-    {
-      selector: "edge",
-      style: {
-        width: "data(width)",
-        "line-color": line,
-        opacity: 0.55,
-        "curve-style": "bezier",
-        "target-arrow-shape": "triangle",
-        "target-arrow-color": line,
-        "arrow-scale": 0.7,
-        "overlay-opacity": 0,
-      },
-    },
-    { selector: ".negative", style: { "line-style": "dashed" } },
-    { selector: ".is-near", style: { "line-color": on, "target-arrow-color": on, opacity: 1 } },
-  ];
+  use(first);
+  picture.addEventListener("focusin", ({ target }) => use(target));
+  picture.addEventListener("keydown", (event) => {
+    const column = columns.findIndex((each) => each.contains(event.target));
+    const row = [...columns[column].children].indexOf(event.target);
+    const beside = { ArrowRight: columns[column + 1], ArrowLeft: columns[column - 1] };
+    const along = { ArrowDown: row + 1, ArrowUp: row - 1, Home: 0, End: columns[column].childElementCount - 1 };
+    const next = event.key in along ? columns[column].children[along[event.key]] : level(beside[event.key], event.target);
+    if (!(event.key in along) && !(event.key in beside)) return;
+    event.preventDefault();
+    next?.focus();
+  });
+}
+
+// The unit of a layer that is nearest in height.
+function level(column, button) {
+  const far = (each) => Math.abs(each.offsetTop - button.offsetTop);
+  return [...(column?.children ?? [])].sort((a, b) => far(a) - far(b))[0];
 }

@@ -12,11 +12,23 @@ export function make(tag, properties = {}, ...children) {
 
 export function set(element, name, value) {
   if (name === "text") element.textContent = value;
+  else if (name === "unit") element.replaceChildren(...spaced(value));
   else if (name === "class") element.className = value;
   else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
   else if (value === null || value === undefined || value === false) element.removeAttribute(name);
   else element.setAttribute(name, value === true ? "" : String(value));
 }
+
+// A name, or a sentence with names, in which underscores are seen as spaces. They remain in the text, for copies, tests
+// and screen readers, which know units by their names.
+function* spaced(text) {
+  for (const part of String(text).split(/(?<=[^_])(_+)/)) {
+    if (!/^_+$/.test(part) || part === text) yield part;
+    else yield* [make("span", { class: "gap", text: part }), make("wbr")];
+  }
+}
+
+export const readable = (name) => name.replaceAll("_", " ");
 
 export function icon(name) {
   const drawing = document.createElementNS("http://www.w3.org/2000/svg", "svg");
@@ -29,7 +41,7 @@ export function icon(name) {
 }
 
 export const button = (text, onclick, properties = {}) =>
-  make("button", { type: "button", class: "button", text, onclick, ...properties });
+  make("button", { type: "button", class: "button", unit: text, onclick, ...properties });
 
 // A screen reader says this once the page is quiet again.
 let waiting = 0;

@@ -14,10 +14,9 @@ async function start() {
   const service = new Service(askForToken);
   showConnection(service);
   takeToken(service);
-  let page = null;
-  theme(() => page?.graph.recolour());
+  theme();
   const [network, names, examples] = await load(service);
-  page = new Page(service, network, names, examples);
+  const page = new Page(service, network, names, examples);
   openFromAddress(page);
   page.cases.opened.resume();
   page.case.forget();

@@ -40,7 +40,7 @@ export function nextPanel(service, units, { observe, select }) {
     return make(
       "li",
       { class: "candidate" },
-      make("button", { type: "button", class: "unit-name", text: unit, onclick: () => select(unit) }),
+      make("button", { type: "button", class: "unit-name", unit, onclick: () => select(unit) }),
       make(
         "span",
         { class: "choices" },

@@ -1,6 +1,6 @@
 // What was observed so far, with how sure, and a way to take it back.
 
-import { byId, icon, make } from "./elements.js";
+import { byId, icon, make, readable } from "./elements.js";
 import { stateButtons } from "./state_buttons.js";
 import { leaning } from "./words.js";
 
@@ -51,9 +51,9 @@ export class Observed {
     const sure = make(
       "div",
       { class: "sure" },
-      make("span", { text: words[0], class: "end" }),
+      make("span", { unit: words[0], class: "end" }),
       slider,
-      make("span", { text: words[1], class: "end" }),
+      make("span", { unit: words[1], class: "end" }),
       reading,
     );
     slider.addEventListener("input", () => {
@@ -63,8 +63,8 @@ export class Observed {
     const title = make("button", {
       type: "button",
       class: "unit-name",
-      text: name,
-      title: name,
+      unit: name,
+      title: readable(name),
       onclick: () => this.select(name),
     });
     const remove = make(
@@ -81,7 +81,7 @@ export class Observed {
     const element = make("li", { class: "observation" }, title, states.group, remove, sure);
     const show = (value) => {
       states.show(name, words, value);
-      element.dataset.state = typeof value === "object" ? "" : words[value]; // for paper, which has no buttons
+      element.dataset.state = typeof value === "object" ? "" : readable(words[value]); // for paper, which has no buttons
       sure.hidden = typeof value !== "object";
       if (sure.hidden) return;
       const position = Math.round((100 * value.on) / (value.on + value.off));

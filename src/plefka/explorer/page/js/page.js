@@ -4,7 +4,7 @@ import { Asking } from "./asking.js";
 import { Case } from "./case.js";
 import { Cases } from "./cases.js";
 import { comparePanel } from "./compare.js";
-import { button, byId, make } from "./elements.js";
+import { button, byId, make, set } from "./elements.js";
 import { Finder } from "./finder.js";
 import { graphPanel } from "./graph.js";
 import { nextPanel } from "./next.js";
@@ -128,6 +128,7 @@ export class Page {
       key,
       isPossible,
       isAnswered: this.asking.isCurrent,
+      chosen: this.chosen,
       selected: this.selected,
     };
     for (const panel of this.panels) panel.refresh(state);
@@ -140,7 +141,7 @@ export class Page {
     const name = best && this.units.inState(best.name, best.state);
     this.cases.opened.answered(answer, name);
     byId("peek").hidden = !best || answer.status === "impossible";
-    if (best) byId("peek").textContent = `${name} ${about(best.probability, best.accuracy)} – see the ranking`;
+    if (best) set(byId("peek"), "unit", `${name} ${about(best.probability, best.accuracy)} – see the ranking`);
     clearTimeout(this.resting); // panels wait for a pause, so that they do not delay the next answer
     const isFirst = this.resting === undefined;
     this.resting = setTimeout(() => this.refresh(), isFirst || answer.status === "impossible" ? 0 : REST);

@@ -107,7 +107,7 @@ export class Ranking {
     const cause = make(
       "button",
       { type: "button", class: "cause", tabindex: -1, onclick: open },
-      make("span", {}, make("span", { class: "cause-name", text: name }), word),
+      make("span", {}, make("span", { class: "cause-name", unit: name }), word),
       " ",
       number,
       before,

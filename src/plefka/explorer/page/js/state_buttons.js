@@ -1,6 +1,6 @@
 // Three buttons for one unit: its on word, its off word, and "how sure". Pressed again, the unit is unknown.
 
-import { icon, make } from "./elements.js";
+import { icon, make, readable, set } from "./elements.js";
 
 export const SURE = { on: 0.8, off: 0.2 }; // what "how sure" starts from
 
@@ -22,10 +22,10 @@ export function stateButtons(choose) {
     const words = [onWord, offWord, "how sure"];
     const pressed = [value === 1, value === 0, typeof value === "object" && value !== null];
     buttons.forEach((button, k) => {
-      if (k < 2 && button.textContent !== words[k]) button.textContent = words[k];
+      if (k < 2 && button.textContent !== words[k]) set(button, "unit", words[k]);
       button.setAttribute("aria-pressed", String(pressed[k]));
       button.setAttribute("aria-label", `${name}: ${words[k]}`);
-      button.title = k === 2 ? "How sure: weigh yes against no" : words[k];
+      button.title = k === 2 ? "How sure: weigh yes against no" : readable(words[k]);
     });
   }
 

@@ -7,14 +7,13 @@ const KEY = "plefka-theme";
 const ORDER = ["system", "light", "dark"];
 const NAMES = { system: "System", light: "Light", dark: "Dark" };
 
-export function theme(onChange) {
+export function theme() {
   let current = ORDER.includes(read(KEY)) ? read(KEY) : "system";
   const show = () => {
     document.documentElement.dataset.theme = current;
     byId("theme-icon").setAttribute("href", `#icon-${current}`);
     byId("theme-name").textContent = NAMES[current];
     byId("theme").setAttribute("aria-label", `Colours: ${NAMES[current]}`);
-    onChange();
   };
   byId("theme").addEventListener("click", () => {
     current = ORDER[(ORDER.indexOf(current) + 1) % ORDER.length];
@@ -22,6 +21,5 @@ export function theme(onChange) {
     show();
     announce(`Colours: ${NAMES[current]}`);
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", onChange);
   show();
 }

@@ -51,7 +51,8 @@ export class Units {
     return null;
   }
 
-  // Indexes of the units found, and how many there are in the other role; null if a newer search was started.
+  // {found: indexes, elsewhere: how many there are in the other role, similar: what may be meant if nothing was found};
+  // null if a newer search was started.
   search(query, role) {
     this.waiting?.(null);
     this.number += 1;
@@ -61,11 +62,11 @@ export class Units {
     });
   }
 
-  #found({ number, found, elsewhere }) {
+  #found({ number, ...answer }) {
     if (number !== this.number) return;
     const resolve = this.waiting;
     this.waiting = null;
-    resolve?.({ found, elsewhere });
+    resolve?.(answer);
   }
 
   // The most similar name, for "did you mean".

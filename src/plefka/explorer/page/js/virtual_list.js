@@ -1,4 +1,4 @@
-// A list of any length of which only the rows in sight are elements.
+// A list of any length of which only the rows in sight are elements. A row is as high as one line, or as two.
 
 const BEYOND = 6; // rows above and below what is in sight
 
@@ -6,15 +6,19 @@ export class VirtualList {
   // makeRow() -> {element, buttons, show(position)}
   constructor(scroller, list, makeRow) {
     Object.assign(this, { scroller, list, makeRow, count: 0, rows: [], active: 0, part: 0 });
-    this.height = 0;
+    this.height = 0; // of one line
+    this.tops = new Uint32Array(1); // of the rows and of their end, in lines
     scroller.addEventListener("scroll", () => this.#plan(), { passive: true });
     new ResizeObserver(() => this.#plan()).observe(scroller);
     list.addEventListener("keydown", (event) => this.#onKey(event));
     list.addEventListener("focusin", (event) => this.#onFocus(event));
   }
 
-  resize(count) {
+  // isHigh(position): whether this row needs two lines
+  resize(count, isHigh) {
     this.count = count;
+    this.tops = new Uint32Array(count + 1);
+    for (let k = 0; k < count; k += 1) this.tops[k + 1] = this.tops[k] + (isHigh(k) ? 2 : 1);
     this.active = 0;
     this.scroller.scrollTop = 0;
     this.draw();
@@ -23,13 +27,24 @@ export class VirtualList {
   // Draw at once; scrolling draws at most once for each frame.
   draw() {
     this.height = this.#rowHeight();
-    this.list.style.height = `${this.count * this.height}px`;
-    const first = Math.max(0, Math.floor(this.scroller.scrollTop / this.height) - BEYOND);
+    this.list.style.height = `${this.tops[this.count] * this.height}px`;
+    const first = Math.max(0, this.#at(this.scroller.scrollTop) - BEYOND);
     const inSight = Math.ceil(this.scroller.clientHeight / this.height) + 2 * BEYOND;
     const last = Math.min(this.count, first + inSight);
     this.#fit(last - first);
     this.rows.forEach((row, k) => this.#place(row, first, last, k));
     this.#roam();
+  }
+
+  // The row at a height, by halving.
+  #at(pixels) {
+    let [low, high] = [0, this.count];
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (this.tops[middle] * this.height <= pixels) low = middle;
+      else high = middle;
+    }
+    return low;
   }
 
   focus(position = this.active) {
@@ -66,7 +81,7 @@ export class VirtualList {
     const size = last - first;
     const position = first + ((((k - first) % size) + size) % size);
     row.position = position;
-    row.element.style.transform = `translateY(${position * this.height}px)`;
+    row.element.style.transform = `translateY(${this.tops[position] * this.height}px)`;
     row.element.setAttribute("aria-posinset", position + 1);
     row.element.setAttribute("aria-setsize", this.count);
     row.show(position);
@@ -83,8 +98,8 @@ export class VirtualList {
   }
 
   #reveal() {
-    const top = this.active * this.height;
-    const bottom = top + this.height - this.scroller.clientHeight;
+    const top = this.tops[this.active] * this.height;
+    const bottom = this.tops[this.active + 1] * this.height - this.scroller.clientHeight;
     if (this.scroller.scrollTop > top) this.scroller.scrollTop = top;
     else if (this.scroller.scrollTop < bottom) this.scroller.scrollTop = bottom;
   }

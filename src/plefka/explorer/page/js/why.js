@@ -82,9 +82,9 @@ export function whyPanel(service, units, { observe, showGraph, chooser }) {
       make(
         "span",
         { class: "shift-name" },
-        make("span", { text: unit }),
+        make("span", { unit }),
         " ",
-        make("em", { text: stateWord(unit, state) }),
+        make("em", { unit: stateWord(unit, state) }),
       ),
       make("span", { class: "number", text: signed(by) }),
       make("span", { class: "track is-diverging", "aria-hidden": "true" }, fill),
@@ -106,7 +106,7 @@ export function whyPanel(service, units, { observe, showGraph, chooser }) {
     return make(
       "li",
       { class: `change ${by < 0 ? "against" : "for"}` },
-      make("span", { class: "change-text" }, make("span", { text: unit }), " ", make("em", { text: word })),
+      make("span", { class: "change-text" }, make("span", { unit }), " ", make("em", { unit: word })),
       make("span", { class: "number", text: about(then, accuracy) }),
       make("span", { class: "hint chance", text: `chance of this ${about(chance, accuracy)}` }),
       button(`It is ${word}`, () => observe(unit, value), {
@@ -140,7 +140,7 @@ function ofOff(answer) {
   };
 }
 
-const heading = (name) => make("h3", { text: `Why ${name}?` });
+const heading = (name) => make("h3", { unit: `Why ${name}?` });
 
 function now({ probability: value, prior, accuracy, prior_accuracy: before }) {
   if (value === null || prior === null) return "Its probability could not be computed by this method.";
