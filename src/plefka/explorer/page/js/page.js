@@ -6,6 +6,7 @@ import { comparePanel } from "./compare.js";
 import { button, byId, make } from "./elements.js";
 import { Finder } from "./finder.js";
 import { graphPanel } from "./graph.js";
+import { interviewPanel } from "./interview.js";
 import { nextPanel } from "./next.js";
 import { Observed } from "./observed.js";
 import { Tabs } from "./panels.js";
@@ -65,6 +66,7 @@ export class Page {
       nextPanel(service, this.units, { observe, select }),
       this.graph,
       comparePanel(service, useMethod),
+      interviewPanel(service, this),
       whyPanel(service, this.units, { observe, showGraph: () => this.tabs.show("graph") }),
     ];
   }
