@@ -4,7 +4,7 @@ import json
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -14,9 +14,6 @@ from plefka.cli.exits import INTERRUPTED
 from plefka.cli.questions import Costs
 from plefka.errors import InvalidEvidence, InvalidFile
 from plefka.runtime import whole_files
-
-if TYPE_CHECKING:
-    from plefka.questions.case_interview import Interview
 
 FORMAT = {"format": "plefka-case", "version": 1}  # which the page opens, too
 UNKNOWN, LATER, UNDO, STOP = "don't know", "later", "undo", "stop"
@@ -50,7 +47,7 @@ def interview(
     _ask_all(_resumed(start, case) if case is not None and case.exists() else start, case)
 
 
-def _ask_all(current: "Interview", case: Path | None) -> None:
+def _ask_all(current: "pf.Interview", case: Path | None) -> None:
     """Until it is time to stop, and what was found. The last answer is taken back where it contradicts others."""
     try:
         while True:
@@ -77,7 +74,7 @@ def _ask_all(current: "Interview", case: Path | None) -> None:
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _answer(current: "Interview", unit: str) -> Any:
+def _answer(current: "pf.Interview", unit: str) -> Any:
     """A state, or a word; wrong input gets a sentence, and the question again."""
     prompt = " / ".join([*reversed(current.words(unit)), UNKNOWN, LATER, UNDO, STOP])
     while True:
@@ -94,7 +91,7 @@ def _answer(current: "Interview", unit: str) -> Any:
             print(f"   {error} {ADVICE}")
 
 
-def _print_end(done: "Interview", why: str) -> None:
+def _print_end(done: "pf.Interview", why: str) -> None:
     unanswered = [unit for unit in dict(done.answers) if unit not in done.observed]
     not_asked = [f"{unit} ({share:.1%})" for unit, share in done.next.left]
     print(f"\nThe interview ends. {why}\nWithout a state: {', '.join(unanswered) or 'none'}.")
@@ -105,14 +102,14 @@ def _print_end(done: "Interview", why: str) -> None:
     output.print_table(("cause", "probability"), [(unit, f"{p:.6f}") for unit, p in done.ranking[:RANKED]])
 
 
-def _write(current: "Interview", path: Path) -> None:
+def _write(current: "pf.Interview", path: Path) -> None:
     """The case as a whole, as the page writes it, with the answers in their order."""
     answers = [(unit, asdict(z) if isinstance(z, pf.Likelihood) else z) for unit, z in current.answers]
     content = {"evidence": output.as_json(current.observed), "interview": answers}
     whole_files.write(path, json.dumps({**FORMAT, **current.network.identity, **content}, indent=2).encode())
 
 
-def _resumed(start: "Interview", path: Path) -> "Interview":
+def _resumed(start: "pf.Interview", path: Path) -> "pf.Interview":
     """With what a case of the page has, and the answers of an interview; the command's own observations count first."""
 
     def read(unit: str, value: Any) -> Any:
