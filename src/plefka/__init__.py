@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from plefka.questions.ask import ask as ask
     from plefka.questions.bounds import Bounds as Bounds
     from plefka.questions.bounds import bounds as bounds
+    from plefka.questions.case_interview import Interview as Interview
     from plefka.questions.case_report import report as report
     from plefka.questions.counterfactuals import Counterfactuals as Counterfactuals
     from plefka.questions.counterfactuals import counterfactuals as counterfactuals
@@ -104,6 +105,7 @@ _NAMES = {
     "questions.advice": ("Advice",),
     "questions.ask": ("ask",),
     "questions.bounds": ("Bounds", "bounds"),
+    "questions.case_interview": ("Interview",),
     "questions.case_report": ("report",),
     "questions.counterfactuals": ("Counterfactuals", "counterfactuals"),
     "questions.diff": ("diff",),

@@ -228,6 +228,9 @@ def test_ask(client):
     assert found == json.loads(json.dumps(asdict(advice))) | {"targets_total": 1} | NETWORK.identity
     only = client.answer("ask", {"evidence": {"fever": 1}, "candidates": ["cough"]})
     assert [each["unit"] for each in only["candidates"]] == ["cough"]
+    others = client.answer("ask", {"evidence": {"fever": 1}, "without": ["cough"]})
+    assert "cough" not in [each["unit"] for each in others["candidates"]]
+    assert client.post("ask", {"without": ["no such unit"]}).error == (422, "unknown_unit")
 
 
 def test_ask_with_costs_and_sets(client):

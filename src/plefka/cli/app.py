@@ -14,6 +14,7 @@ from plefka.cli.competition import uai
 from plefka.cli.exits import BAD_INPUT
 from plefka.cli.fit import fit
 from plefka.cli.infer import infer
+from plefka.cli.interview import interview
 from plefka.cli.questions import ask, counterfactuals, explain, most_probable, report, sample, sensitivity
 from plefka.cli.reproduce import reproduce
 from plefka.cli.review import diff, lint, validate
@@ -28,8 +29,8 @@ NO_MEMORY = "there is not enough memory for this; take fewer rows, a smaller net
 # Plain help: rich would take longer to import than all the rest.
 app = typer.Typer(name="plefka", rich_markup_mode=None, pretty_exceptions_enable=False)
 COMMANDS = (
-    infer, compare, explain, ask, most_probable, sensitivity, counterfactuals, report, explore, serve, sample, fit,
-    score, impute, validate, show, lint, diff, convert, uai, demo, reproduce,
+    infer, compare, explain, ask, interview, most_probable, sensitivity, counterfactuals, report, explore, serve,
+    sample, fit, score, impute, validate, show, lint, diff, convert, uai, demo, reproduce,
 )  # fmt: skip
 for command in COMMANDS:
     app.command()(command)

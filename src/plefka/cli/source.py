@@ -66,7 +66,7 @@ def read_evidence(
             )
         if text and texts.setdefault(unit, state) != state:
             raise InvalidEvidence(f"unit {unit!r} must have one state; got {texts[unit]} and {state}.")
-    states = {unit: _state(network, unit, state) for unit, state in texts.items()}
+    states = {unit: read_state(network, unit, state) for unit, state in texts.items()}
     observed = {unit: state for unit, state in states.items() if state is not None}
     as_evidence(network, observed)
     return observed
@@ -91,7 +91,7 @@ def read_conditions(
     return {name: value for name, value in found.items() if value}
 
 
-def _state(network: "pf.BeliefNetwork", unit: str, text: str) -> "int | pf.Likelihood | None":
+def read_state(network: "pf.BeliefNetwork", unit: str, text: str) -> "int | pf.Likelihood | None":
     """0, 1 or the word for a state, or of ON:OFF how probable what was seen is in either state; None where missing."""
     from plefka.tables import values
 

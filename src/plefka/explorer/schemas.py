@@ -91,6 +91,7 @@ class Ask(Conditions, OneCaseByMethod):
     together: Annotated[int, Field(ge=1, le=5, description="How many units to observe together.")] = 1
     stop_below: Annotated[float | None, Field(ge=0, description="Nats per cost.")] = None
     certain_above: Annotated[float | None, Field(gt=0, le=1)] = None
+    without: Annotated[list[Name], Field(description="Units that are no candidates.")] = []
 
 
 class JointUnits(OneCaseByMethod):

@@ -181,9 +181,9 @@ class Answers:
 
     def ask(self, fields: QuestionFields) -> dict[str, Any]:
         candidates, targets = fields["candidates"], fields["targets"]
-        named = [*(candidates or ()), *(targets or ()), *(fields.get("costs") or ())]
+        named = [*(candidates or ()), *(targets or ()), *(fields.get("costs") or ()), *fields.get("without", ())]
         evidence = self.evidence(fields["evidence"], named)
-        names = {"top", "costs", "together", "stop_below", "certain_above"} & fields.keys()
+        names = {"top", "costs", "together", "stop_below", "certain_above", "without"} & fields.keys()
         options = {name: fields[name] for name in names} | self.conditions(fields)
         found = pf.ask(self.network, evidence, candidates, targets, fields["method"], **options)
         names = found.targets

@@ -40,6 +40,10 @@ FEWER_ADDED = " and what to add to them of the best {:,}"
 INSTEAD_NOTE = "candidates are computed by {}, as exact sums for them would take too long"
 
 
+class NothingToAsk(InvalidEvidence):
+    """No hidden unit is left that could be observed, or no target."""
+
+
 def ask(
     network: BeliefNetwork,
     evidence: Any = None,
@@ -54,6 +58,7 @@ def ask(
     certain_above: float | None = None,
     do: Any = None,
     exclusive: Any = None,
+    without: Sequence[str | int] = (),
 ) -> Advice:
     """Which hidden unit to observe next: the one with most mutual information about the targets, given the evidence.
 
@@ -80,6 +85,7 @@ def ask(
     - `certain_above`: say that it is time to stop when a target has at least this probability.
     - `do`, `exclusive`: what is set, and units of which exactly one is on, as for `infer`. Given such a group, the best
         64 candidates by an estimate are computed.
+    - `without`: units that are no candidates, such as those that cannot be observed here.
 
     **Example:**
 
@@ -93,9 +99,10 @@ def ask(
     changed = ChangedEvidence.of(network, evidence, method, "ask", do=do, exclusive=exclusive)
     about = _targets(changed, targets)
     units = possible_units(changed, candidates, without=about)
+    units = units[~np.isin(units, named_once(network, without))]
     if not units.size:
-        raise InvalidEvidence(
-            "ask needs a hidden unit that is not a target; all units are observed or targets. Name fewer targets."
+        raise NothingToAsk(
+            "ask needs a hidden unit that is not a target; all are observed, targets or left out. Name fewer targets."
         )
     cost, asked = costs_of(network, costs), _Asked.of(changed, about, units)
     single = asked.source.singles(asked.units)
@@ -151,7 +158,7 @@ def _targets(changed: ChangedEvidence, targets: Sequence[str | int] | None) -> n
                 f"targets must be hidden units; {network.names[observed[0]]!r} is observed. Name other targets."
             )
     if not found.size:
-        raise InvalidEvidence(
+        raise NothingToAsk(
             "ask needs at least one target; got none. By default the targets are the hidden units without parents. "
             "Pass targets=[...] with other hidden units."
         )

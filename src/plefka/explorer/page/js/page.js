@@ -7,6 +7,7 @@ import { comparePanel } from "./compare.js";
 import { button, byId, make, set } from "./elements.js";
 import { Finder } from "./finder.js";
 import { graphPanel } from "./graph.js";
+import { interviewPanel } from "./interview.js";
 import { nextPanel } from "./next.js";
 import { Observed } from "./observed.js";
 import { Tabs } from "./panels.js";
@@ -88,6 +89,7 @@ export class Page {
       nextPanel(service, this.units, { observe, select }),
       this.graph,
       comparePanel(service, this.units, useMethod),
+      interviewPanel(service, this),
       whyPanel(service, this.units, {
         observe,
         showGraph: () => this.tabs.show("graph"),
