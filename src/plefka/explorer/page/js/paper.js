@@ -1,7 +1,7 @@
 // The head of a printed page: whose case it is, when it was printed, of which network, and what its numbers are.
 
 import { byId, make } from "./elements.js";
-import { counted, moment, trust } from "./words.js";
+import { counted, moment, numbers } from "./words.js";
 
 // label() and answer(): of the case as it is now
 export function keepPaper(network, theCase, { label, answer }) {
@@ -22,13 +22,12 @@ const described = ([term, text]) => [make("dt", { text: term }), make("dd", { te
 function facts(network, theCase, answer) {
   const version = network.network_version ? `, version ${network.network_version}` : "";
   const isAnswered = answer !== null && answer.status !== "impossible";
-  const numbers = () => Object.values(trust(answer)).join(" ").trim();
   return [
     ["Printed", moment(Date.now())],
     ["Network", `${network.title}${version}, fingerprint ${network.fingerprint}`],
     ["Observed", counted(theCase.observations.size, "observation")],
     ["Assumed", theCase.isExclusive ? "There is exactly one cause." : "There may be any number of causes."],
     ["Method", theCase.method],
-    ...(isAnswered ? [["Numbers", numbers()]] : []),
+    ...(isAnswered ? [["Numbers", numbers(answer)]] : []),
   ];
 }

@@ -3,7 +3,7 @@
 import { byId, make } from "./elements.js";
 import { checked, contentOf, fromContent } from "./shared_case.js";
 import { latest, STALE } from "./service.js";
-import { about, estimates, leaning, probability, sentence } from "./words.js";
+import { about, leaning, numbers, probability, sentence } from "./words.js";
 
 const TOP = 20; // causes
 
@@ -103,7 +103,7 @@ export class TwoCases {
     rows.sort((a, b) => Math.max(b[1].value, b[2].value) - Math.max(a[1].value, a[2].value));
     const shown = rows.slice(0, TOP).map(([name, one, other]) => [name, one.text, other.text, change(one, other)]);
     fill("two-causes", ["Cause", ...both.map(({ name }) => name), "Change"], shown);
-    byId("two-kinds").textContent = answers.length ? estimates(answers.flatMap(({ ranking }) => ranking)) : "";
+    byId("two-kinds").textContent = answers.length ? numbers(together(answers)) : "";
   }
 }
 
@@ -139,3 +139,9 @@ function fill(id, heads, rows) {
   const row = ([name, ...texts]) => make("tr", {}, named("row")(name), ...texts.map((text) => make("td", { text })));
   byId(id).replaceChildren(...rows.map(row));
 }
+
+// What the numbers of both are.
+const together = (answers) => ({
+  kind: answers.every(({ kind }) => kind === "exact") ? "exact" : "estimate",
+  ranking: answers.flatMap(({ ranking }) => ranking),
+});

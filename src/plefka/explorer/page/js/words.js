@@ -36,6 +36,9 @@ export function trust(answer) {
   return { lead: `Partly estimates: ${some} of ${ranking.length}, marked ≈; the others are exact.`, detail };
 }
 
+// The same in one line, where there is no check.
+export const numbers = (answer) => Object.values(trust(answer)).join(" ").replace(" A check tells how far to trust them.", "");
+
 export const count = (value) => value.toLocaleString("en");
 
 export const counted = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
