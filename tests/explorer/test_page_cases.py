@@ -349,7 +349,7 @@ def test_the_printed_page_says_whose_case_it_is_and_when(visitor, service):
     assert re.search(rf"Printed\s+{today}, \d\d:\d\d", text)
     assert f"fingerprint {NETWORK.fingerprint}" in text
     assert "4 observations" in text
-    assert "The probabilities shown are exact." in text
+    assert "Exact: nothing was approximated." in text
     assert all(name in observed for name in (*KITCHEN, "loud_hum"))
 
 
