@@ -52,7 +52,7 @@ export function nextPanel(service, units, { observe, select }) {
         "span",
         { class: "hint gain", title: nats(information) },
         make("span", { text: gain(information, entropy) }),
-        make("span", { text: `chance of ${on} ${about(chance, accuracy)}` }),
+        make("span", { unit: `chance of ${on} ${about(chance, accuracy)}` }),
       ),
     );
   }

@@ -1,6 +1,6 @@
 // The causes, or other units, and what is wrong with each, as bars that move to their new places.
 
-import { button, byId, calm, make } from "./elements.js";
+import { button, byId, calm, make, readable, set } from "./elements.js";
 import { about, counted, times } from "./words.js";
 
 const MOVE = { duration: 350, easing: "cubic-bezier(.2, .7, .2, 1)" };
@@ -127,8 +127,8 @@ export class Ranking {
       state = each.state;
       priorOn = each.prior === null || state ? each.prior : 1 - each.prior;
       const spoken = this.units.stateWord(name, state);
-      word.textContent = spoken && ` ${spoken}`;
-      turn.textContent = `Rank “${this.units.words(name)[1 - state]}” instead`;
+      set(word, "unit", spoken && ` ${spoken}`);
+      turn.textContent = `Rank “${readable(this.units.words(name)[1 - state])}” instead`;
       turn.setAttribute("aria-label", `${turn.textContent}: ${name}`);
       const [short, long] = times(each.probability, each.prior) ?? ["", ""];
       factor.textContent = short;
