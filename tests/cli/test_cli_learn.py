@@ -93,7 +93,7 @@ def test_fit_says_how_it_went(run, data, tmp_path):
 
 
 def test_the_method_follows_from_the_activation(run, data, tmp_path):
-    for activation, method in (("sigmoid", "SJJ"), ("noisy_or", "em")):
+    for activation, method in (("sigmoid", "reweighted[recognition]"), ("noisy_or", "em")):
         out = tmp_path / f"{activation}.json"
         options = ("--layers", "1", "--epochs", 1, "--activation", activation, "--json")
         assert run("fit", data, "-o", out, *options).json["method"] == method
