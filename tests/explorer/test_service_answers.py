@@ -298,7 +298,7 @@ def test_the_description_names_every_address(client):
     found = client.request("GET", "/api/openapi.json").json
     assert {path.removeprefix("/api/v1/") for path in found["paths"]} == {
         "health", "network", "units", "units/names", "unit", "neighbourhood", "examples", "infer", "rows", "explain",
-        "ask", "joint", "most-probable", "sensitivity", "compare", "sample",
+        "ask", "joint", "most-probable", "sensitivity", "compare", "sample", "networks", "save", "tables",
     }  # fmt: skip
     assert found["components"]["schemas"]["Infer"]["additionalProperties"] is False
 

@@ -20,7 +20,7 @@ from plefka.explorer.catalogue import Catalogue
 from plefka.explorer.outcomes import FAILED, NO_MEMORY, encoded
 from plefka.explorer.pool import ABANDONED, Pool, WaitingQuestion
 from plefka.explorer.settings import Settings
-from plefka.explorer.worker_answers import Answers
+from plefka.explorer.worker_answers import Answers, Worker
 from plefka.scale.worker_process import Assignment
 from tests.explorer.in_process import until
 
@@ -83,7 +83,7 @@ def test_too_little_memory_is_said(monkeypatch, error):
 
 def test_an_answer_that_fails_does_not_end_the_worker(monkeypatch, capsys):
     monkeypatch.setattr(worker_answers.pf, "infer", lambda *arguments, **options: 1 / 0)
-    assert worker_answers._answered(Answers(NETWORK), "infer", [question({})]) == [FAILED]
+    assert Worker({"": Answers(NETWORK)})("infer", [question({})]) == [FAILED]
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 

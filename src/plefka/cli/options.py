@@ -70,14 +70,13 @@ def _states(context: typer.Context) -> dict[str, tuple[str, str]]:
 
 of_units = partial(typer.Option, metavar="UNIT,...", autocompletion=complete_units)
 of_method = partial(typer.Option, "--method", "-m", metavar="METHOD", autocompletion=complete_methods)
-Network = Annotated[
-    str,
-    typer.Argument(
-        metavar="NET",
-        help="A network file (.json, .bif, .uai, .csv, ...), or a bundled example such as example:espresso.",
-        autocompletion=complete_networks,
-    ),
-]
+_network = typer.Argument(
+    metavar="NET",
+    help="A network file (.json, .bif, .uai, .csv, ...), or a bundled example such as example:espresso.",
+    autocompletion=complete_networks,
+)
+Network = Annotated[str, _network]
+AnyNetwork = Annotated[str | None, _network]
 Evidence = Annotated[
     list[str] | None,
     typer.Option(

@@ -11,6 +11,7 @@ from plefka.explorer.settings import QuestionLimits, Settings
 from plefka.runtime import extras
 
 USUAL_PORT = 8000
+LARGEST_OPENED = 32 * 2**20  # bytes of a network that is opened in the page, as it is sent
 Host = Annotated[str, typer.Option(help="The address to listen on. Any but this computer's own needs a token.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 for any that is free.")]
 AnyPort = Annotated[
@@ -34,6 +35,9 @@ Hosts = Annotated[list[str] | None, typer.Option(metavar="NAME", help="A further
 Origins = Annotated[
     list[str] | None, typer.Option(metavar="ORIGIN", help="A site whose pages may ask, as https://example.org.")
 ]
+Opens = Annotated[
+    bool, typer.Option("--open-networks", help="Visitors may open networks of their own, which others cannot see.")
+]
 Open = Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")]
 Log = Annotated[bool, typer.Option("--log/--no-log", help="Print a line for each request to standard error.")]
 
@@ -52,19 +56,21 @@ def serve(
     max_memory: Memory = None,
     allow_host: Hosts = None,
     allow_origin: Origins = None,
+    open_networks: Opens = False,
     log: Log = True,
 ) -> None:
     """A service that answers questions about a network over HTTP, and a page that asks them."""
     memory = None if max_memory is None else int(max_memory * 2**30)
     limits = QuestionLimits(max_seconds, max_rows, max_body, max_waiting, memory)
     settings = Settings(
-        net, host, port, token, workers, warm, log, limits, tuple(allow_host or ()), tuple(allow_origin or ())
-    )
+        net, host, port, token, workers, warm, log, limits, tuple(allow_host or ()), tuple(allow_origin or ()),
+        open_networks,
+    )  # fmt: skip
     start(settings, or_any=False, then=lambda address: None)
 
 
 def explore(
-    net: options.Network,
+    net: options.AnyNetwork = None,
     host: Host = "127.0.0.1",
     port: AnyPort = None,
     token: Token = None,
@@ -74,11 +80,12 @@ def explore(
     open_page: Open = True,
     log: Log = False,
 ) -> None:
-    """A page in the browser: tick what was seen, and watch the ranking of causes change."""
+    """A page in the browser: tick what was seen, and watch the ranking of causes change; or make a network there."""
     import webbrowser
 
-    limits = QuestionLimits(seconds=max_seconds)
-    settings = Settings(net, host, USUAL_PORT if port is None else port, token, workers, warm, log, limits)
+    limits = QuestionLimits(seconds=max_seconds, body_bytes=LARGEST_OPENED)
+    number = USUAL_PORT if port is None else port
+    settings = Settings(net, host, number, token, workers, warm, log, limits, opens=True)
     secret = "" if token is None else f"#token={token}"
     start(settings, or_any=port is None, then=lambda address: open_page and webbrowser.open(address + secret))
 
@@ -86,7 +93,8 @@ def explore(
 def start(settings: Settings, *, or_any: bool, then: Callable[[str], object]) -> None:
     """Listen, say where, and answer until the end."""
     with Interrupts() as interrupts:
-        typer.echo(f"Loading {settings.source} ...", err=True)
+        if settings.source is not None:
+            typer.echo(f"Loading {settings.source} ...", err=True)
         extras.web_service()
         from plefka.explorer import running  # it imports both
 
@@ -97,7 +105,7 @@ def start(settings: Settings, *, or_any: bool, then: Callable[[str], object]) ->
                 typer.echo(f"Port {settings.port} is in use, so a free one was chosen.", err=True)
 
             def say() -> None:
-                print(f"plefka serves {settings.source} at {address} (Ctrl-C ends it)", flush=True)
+                print(f"plefka serves {settings.source or 'a new network'} at {address} (Ctrl-C ends it)", flush=True)
                 then(address)
 
             running.serve(settings, listener, say, interrupts.check)

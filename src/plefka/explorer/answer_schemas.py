@@ -233,7 +233,34 @@ class NetworkAnswer(FromNetwork):
     largest_in_degree: int
     methods: list[str]
     default_method: str
+    opens: Annotated[bool, Field(description="Whether visitors may open other networks.")]
     limits: dict[str, Any]
+
+
+class DescribedSuspicion(BaseModel):
+    kind: str
+    units: list[str]
+    sentence: str
+
+
+class OpenedAnswer(BaseModel):
+    network: Annotated[str | None, Field(description="The key with which questions are asked about it, if it is kept.")]
+    name: str
+    units: int
+    edges: int
+    notes: Annotated[list[str], Field(description="What was recognised and assumed when the files were read.")]
+    suspicions: list[DescribedSuspicion]
+
+
+class SavedAnswer(FromNetwork):
+    files: Annotated[dict[str, str], Field(description="The content of each file in base64, by its name.")]
+
+
+class TablesAnswer(FromNetwork):
+    causes: Annotated[list[tuple[str, float]], Field(description="Causes and their priors.")]
+    findings: Annotated[
+        list[tuple[str, str | None, float, float | None]], Field(description="Finding, cause, probability and leak.")
+    ]
 
 
 class UnitAnswer(BaseModel):

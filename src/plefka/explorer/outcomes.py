@@ -43,6 +43,14 @@ def too_long(seconds: float) -> Failure:
     )  # fmt: skip
 
 
+def not_open(key: str) -> Failure:
+    if key:
+        return Failure(
+            404, "unknown_network", f"the network {key[:50]!r} is not open here any more. Open its file again."
+        )
+    return Failure(404, "no_network", "no network is open here yet. Open a file, or begin a network of your own.")
+
+
 def busy(waiting: int) -> Failure:
     return Failure(503, "busy", f"all workers are busy (questions that wait: {waiting}). Try again in a few seconds.")
 

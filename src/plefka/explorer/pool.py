@@ -51,7 +51,7 @@ class WaitingQuestion:
         is_special = any(self.asked.get(field) for field in ("check", "do", "exclusive"))
         if self.alone or self.kind != "infer" or is_special:
             return None
-        return self.kind, self.asked["method"], self.seconds
+        return self.kind, self.asked.get("network"), self.asked["method"], self.seconds
 
     def end(self, answer: Any) -> None:
         """Answer it, unless it was answered or its client has left."""

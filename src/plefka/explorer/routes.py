@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, FastAPI, Query, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -19,6 +20,7 @@ from plefka.explorer.bodies import CheckedRoute
 from plefka.explorer.guards import Doorkeeper, TokenGuard
 from plefka.explorer.outcomes import Failure, encoded
 from plefka.explorer.responses import INDEX, JSON, on_crash, on_invalid, on_refusal, refuse, refused, tagged
+from plefka.explorer.served_network import ServedNetwork
 from plefka.explorer.service import Service
 from plefka.methods.posterior import ACCURACIES
 
@@ -26,13 +28,31 @@ MOST_GUESSED = 10_000  # units among which the nearest name is looked for; it wo
 Named = Annotated[str, Query(max_length=schemas.LONGEST_NAME, description="The name of a unit.")]
 GONE = 499  # the client has left; for the log only
 RANKED_BY_DEFAULT = 10  # causes of each method that are compared
-about, questions = APIRouter(), APIRouter(route_class=CheckedRoute)
+
+
+def which(
+    network: Annotated[
+        str | None, Query(max_length=64, description="The key of an opened network; that of the service unless given.")
+    ] = None,
+) -> None:
+    """Only for the description: `network_of` reads it."""
+
+
+about, questions = (APIRouter(route_class=kind, dependencies=[Depends(which)]) for kind in (APIRoute, CheckedRoute))
 pages = APIRouter(include_in_schema=False)
 WORDS = {"method_does_not_apply": "does_not_apply", "too_long": "too_long", "busy": "busy"}
 
 
 def service_of(request: Request) -> Service:
     return request.app.state.service
+
+
+def network_of(request: Request) -> ServedNetwork:
+    """The network that is asked about."""
+    found = service_of(request).served(request.query_params.get("network"))
+    if isinstance(found, Failure):
+        raise refused(found)
+    return found
 
 
 def json_response(content: Any) -> Response:
@@ -52,7 +72,7 @@ async def health(request: Request) -> Response:
 @about.get("/network", response_model=answers.NetworkAnswer)
 async def network(request: Request) -> Response:
     """What the network consists of, which methods can serve it, and the limits of a question."""
-    return json_response(service_of(request).network())
+    return json_response(service_of(request).facts(network_of(request)))
 
 
 @about.get("/units", response_model=answers.UnitsAnswer)
@@ -64,7 +84,7 @@ async def units(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
     """Units whose names contain every word of the search; those that begin with it come first."""
-    catalogue = service_of(request).catalogue
+    catalogue = network_of(request).catalogue
     found = catalogue.found(search, role)
     page = [catalogue.unit(unit) for unit in found[offset : offset + limit]]
     return json_response({"total": len(found), "offset": offset, "units": page})
@@ -73,19 +93,19 @@ async def units(
 @about.get("/units/names", response_model=answers.NamesAnswer)
 async def names(request: Request) -> Response:
     """All names in the order of the units, and a letter for each: c for a cause, f for a finding."""
-    service, headers = service_of(request), {"Content-Type": JSON, "Vary": "Accept-Encoding"}
+    network, headers = network_of(request), {"Content-Type": JSON, "Vary": "Accept-Encoding"}
     if "gzip" in request.headers.get("accept-encoding", ""):
-        return tagged(service.packed_names, request, {**headers, "Content-Encoding": "gzip"})
-    return tagged(service.names, request, headers)
+        return tagged(network.packed_names, request, {**headers, "Content-Encoding": "gzip"})
+    return tagged(network.names, request, headers)
 
 
 @about.get("/unit", response_model=answers.OneUnitAnswer)
 async def unit(request: Request, name: Named) -> Response:
     """One unit with its first 200 parents and children, and its prior, if that has been computed."""
-    service = service_of(request)
-    place = await _place(service, name)
-    prior = service.priors[place] if service.priors else None
-    return json_response({**service.catalogue.unit_with_neighbours(place), "prior": prior})
+    network = network_of(request)
+    place = await _place(network, name)
+    prior = network.priors[place] if network.priors else None
+    return json_response({**network.catalogue.unit_with_neighbours(place), "prior": prior})
 
 
 @about.get("/neighbourhood", response_model=answers.NeighbourhoodAnswer)
@@ -96,23 +116,23 @@ async def neighbourhood(
     limit: Annotated[int, Query(ge=1, le=500)] = 60,
 ) -> Response:
     """The units near one, nearest and strongest first, and the edges between them."""
-    service = service_of(request)
-    centre = await _place(service, name)
-    return json_response(await asyncio.to_thread(service.catalogue.around, [centre], hops, limit, limit))
+    network = network_of(request)
+    centre = await _place(network, name)
+    return json_response(await asyncio.to_thread(network.catalogue.around, [centre], hops, limit, limit))
 
 
 @about.get("/examples", response_model=answers.ExamplesAnswer)
 async def examples(request: Request) -> Response:
     """Cases to start from."""
-    return json_response({"cases": service_of(request).cases})
+    return json_response({"cases": network_of(request).cases})
 
 
-async def _place(service: Service, name: str, refusal: int = 404) -> int:
-    places = service.catalogue.places
+async def _place(network: ServedNetwork, name: str, refusal: int = 404) -> int:
+    places = network.catalogue.places
     if name in places:
         return places[name]
     few = len(places) <= MOST_GUESSED
-    guess = await asyncio.to_thread(pf.errors.nearest, name, service.catalogue.names) if few else ""
+    guess = await asyncio.to_thread(pf.errors.nearest, name, network.catalogue.names) if few else ""
     raise refuse(refusal, "unknown_unit", f"there is no unit {name!r} in this network.{guess}")
 
 
@@ -132,6 +152,8 @@ QUESTIONS = {  # that a worker answers as they are asked
         "Which numbers of the network the probability of a hidden unit depends on most."),
     "most_probable": (schemas.ChosenUnits, answers.MostProbableAnswer,
         "The most probable states of hidden units together, and whether none is more probable."),
+    "save": (schemas.Save, answers.SavedAnswer, "The network as files of a format, each in base64."),
+    "tables": (schemas.Strict, answers.TablesAnswer, "The network as rows of the two tables of causes and findings."),
 }  # fmt: skip
 
 
@@ -151,9 +173,9 @@ for _kind, _described in QUESTIONS.items():
 @questions.post("/neighbourhood", response_model=answers.NeighbourhoodAnswer)
 async def neighbourhood_of_several(request: Request, asked: schemas.Neighbourhood) -> Response:
     """The units near one of several, nearest and strongest first, and the edges between them."""
-    service = service_of(request)
-    centres = [await _place(service, name, 422) for name in asked.units]
-    found = await asyncio.to_thread(service.catalogue.around, centres, asked.hops, asked.limit, asked.each_hop)
+    network = network_of(request)
+    centres = [await _place(network, name, 422) for name in asked.units]
+    found = await asyncio.to_thread(network.catalogue.around, centres, asked.hops, asked.limit, asked.each_hop)
     return json_response(found)
 
 
@@ -174,21 +196,21 @@ async def sample(request: Request, asked: schemas.Sample) -> Response:
 @questions.post("/compare", response_model=answers.CompareAnswer)
 async def compare(request: Request, asked: schemas.Compare) -> Response:
     """Methods side by side. One that does not apply or takes too long says so in its status."""
-    service = service_of(request)
-    methods = list(dict.fromkeys(asked.methods or service.compared))
+    network = network_of(request)
+    methods = list(dict.fromkeys(asked.methods or network.compared))
     evidence = asked.model_dump()["evidence"]
     each = [{"evidence": evidence, "method": method, "top": RANKED_BY_DEFAULT} for method in methods]
     found = await asyncio.gather(*(_ask(request, "compare", one) for one in each))
-    return json_response({"methods": _compared(service, methods, found), **service.identity})
+    return json_response({"methods": _compared(network, methods, found), **network.identity})
 
 
-def _compared(service: Service, methods: list[str], found: list[Any]) -> list[dict[str, Any]]:
+def _compared(network: ServedNetwork, methods: list[str], found: list[Any]) -> list[dict[str, Any]]:
     """All with the means of the same units: those that are most probable by any method."""
     for failure in found:
         if isinstance(failure, Failure) and failure.code not in WORDS:
             raise refused(failure)
     shown = dict.fromkeys(name for one in found if not isinstance(one, Failure) for name in one["top"])
-    places = {name: service.catalogue.places[name] for name in shown}
+    places = {name: network.catalogue.places[name] for name in shown}
     nothing = dict.fromkeys(("log_likelihood", "kind", "seconds"))
     return [
         {
@@ -215,6 +237,22 @@ def _check_rows(request: Request, count: int, field: str) -> None:
         raise refuse(413, "too_many_rows", f"{field} may be {most:,} at most; got {count:,}. Ask several times.")
 
 
+@questions.post("/networks", response_model=answers.OpenedAnswer)
+async def networks(request: Request, asked: schemas.Open) -> Response:
+    """Read the files of a network, and say what is suspicious in it; if it is kept, ask questions with its key."""
+    service = service_of(request)
+    if not service.settings.opens:
+        raise refuse(
+            403,
+            "opens_no_networks",
+            "this service opens no other networks. Start it with --open-networks, or use plefka explore.",
+        )
+    found = await service.open(asked.model_dump())
+    if isinstance(found, Failure):
+        raise refused(found)
+    return json_response(found)
+
+
 async def _answered(request: Request, kind: str, asked: Mapping[str, Any]) -> Response:
     found = await _ask(request, kind, asked)
     if isinstance(found, Failure):
@@ -224,7 +262,7 @@ async def _answered(request: Request, kind: str, asked: Mapping[str, Any]) -> Re
 
 async def _ask(request: Request, kind: str, asked: Mapping[str, Any]) -> Any:
     """The answer; a question whose client has left is dropped."""
-    answering = asyncio.ensure_future(service_of(request).ask(kind, asked))
+    answering = asyncio.ensure_future(service_of(request).ask(kind, asked, network_of(request)))
     leaving = asyncio.ensure_future(_has_left(request))
     try:
         await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)

@@ -1,125 +1,129 @@
-"""One network that is being served: what is known of it, and the workers that answer questions about it."""
+"""The networks that are being served, and the workers that answer questions about them."""
 
 import asyncio
-import gzip
 import os
+import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import PurePath
 from typing import Any
 
-import numpy as np
-
 import plefka as pf
-from plefka.errors import InvalidFile, MethodDoesNotApply
+from plefka.errors import InvalidFile
 from plefka.explorer.bodies import HeldBodies
-from plefka.explorer.catalogue import Catalogue
-from plefka.explorer.outcomes import Failure, encoded
+from plefka.explorer.outcomes import Failure, not_open
 from plefka.explorer.pool import Pool
 from plefka.explorer.responses import Pages
+from plefka.explorer.served_network import ServedNetwork
 from plefka.explorer.settings import Settings
 from plefka.explorer.worker_answers import prepared
 from plefka.files import EXAMPLE
-from plefka.networks.examples import Example, read_example
+from plefka.networks.examples import read_example
 from plefka.scale.worker_process import Assignment
 
-COMPARED = ("exact", "findings", "bethe", "G2", "G12")  # unless others are asked for
 FEWEST_BYTES = 2**31  # of memory for a worker
-MOST_CASES, FINDINGS = 6, 4
+MOST_OPEN = 16  # networks that visitors have opened; the one that was asked about longest ago makes room
 
 
 class Service:
     """Made before the service listens, so that a file that cannot be read is reported at once."""
 
     def __init__(self, settings: Settings):
-        network = pf.load(settings.source)
-        if not isinstance(network, pf.BeliefNetwork):
-            raise InvalidFile(
-                f"{settings.source}: serve takes a belief network, of causes and findings; got a Boltzmann machine, "
-                "which has neither. Use plefka infer, or pf.infer, for it."
-            )
-        if network.stack is not None:
-            raise InvalidFile(
-                f"{settings.source}: serve takes one network; got a stack of {network.stack}. Save one of them by "
-                "itself."
-            )
         self.settings, self.pages = settings, Pages()
         self.bodies = HeldBodies(settings.limits.held_bytes)
-        name = settings.source.removeprefix(EXAMPLE)
-        self.example = read_example(name) if settings.source.startswith(EXAMPLE) else None
-        self.catalogue, self.identity = Catalogue.of(network), network.identity
-        self.methods = _methods(network)
-        self.cases = _cases(self.catalogue, self.example)
-        self.names = encoded(self.catalogue.all_names())
-        self.packed_names = gzip.compress(self.names, 6, mtime=0)
-        self.priors: list[float] = []
+        self.folder = tempfile.TemporaryDirectory(prefix="plefka-") if settings.opens else None
+        self.opened: dict[str, ServedNetwork] = {}  # by key, the one that was asked about last at the end
+        self.first, questions, network = None, [], None
+        if settings.source is not None:
+            network = _loaded(settings.source)
+            source = settings.source
+            bundled = read_example(source.removeprefix(EXAMPLE)) if source.startswith(EXAMPLE) else None
+            self.first = ServedNetwork(network, _name(source), bundled)
+            questions = self.first.typical_questions if settings.warm else []
         memory = settings.limits.memory_bytes or _share_of_memory(settings.workers)
-        warm = _warm(self.catalogue, self.cases) if settings.warm else []
-        full, quick = (Assignment(prepared, (network, asked), memory) for asked in (warm, warm[:1]))  # a ranking only
+        full, quick = (Assignment(prepared, (network, asked), memory) for asked in (questions, questions[:1]))
         self.pool = Pool(full, settings.workers, settings.limits.waiting, quick)
+        self.learning: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
         self.pool.start()
-        self.learning = asyncio.create_task(self._learn_priors())
+        if self.first is not None:
+            self._learn_priors(self.first)
 
-    async def _learn_priors(self) -> None:
-        found = await self.pool.ask("priors", {}, self.settings.limits.seconds)
-        self.priors = [] if isinstance(found, Failure) else found
+    def _learn_priors(self, served: ServedNetwork) -> None:
+        async def learn() -> None:
+            found = await self.ask("priors", {}, served)
+            served.priors = [] if isinstance(found, Failure) else found
+
+        task = asyncio.create_task(learn())
+        self.learning.add(task)
+        task.add_done_callback(self.learning.discard)
 
     async def stop(self) -> None:
-        self.learning.cancel()
-        with suppress(asyncio.CancelledError):
-            await self.learning
+        learning = list(self.learning)
+        for task in learning:
+            task.cancel()
+        await asyncio.gather(*learning, return_exceptions=True)
         await self.pool.close(0.0)
+        if self.folder is not None:
+            self.folder.cleanup()
 
-    async def ask(self, kind: str, asked: Mapping[str, Any]) -> Any:
-        return await self.pool.ask(kind, asked, self.settings.limits.seconds)
+    async def ask(self, kind: str, asked: Mapping[str, Any], about: ServedNetwork | None = None) -> Any:
+        """The answer of a worker, or a failure."""
+        where = {"network": about.file} if about is not None and about.file else {}
+        return await self.pool.ask(kind, {**asked, **where}, self.settings.limits.seconds)
 
-    def network(self) -> dict[str, Any]:
-        """What the service is about."""
-        name, limits = _name(self.settings.source), self.settings.limits
-        return {
-            "name": name,
-            "title": name.replace("_", " "),
-            "about": None if self.example is None else self.example.about,
-            **self.identity,
-            **self.catalogue.facts,
-            "methods": self.methods,
-            "default_method": "auto",
-            "limits": {"rows": limits.rows, "seconds": limits.seconds, "body_bytes": limits.body_bytes},
-        }
+    def served(self, key: str | None) -> ServedNetwork | Failure:
+        """The network of that key; without one, that which the service was started with."""
+        if not key:
+            return not_open("") if self.first is None else self.first
+        if key not in self.opened:
+            return not_open(key)
+        self.opened[key] = self.opened.pop(key)
+        return self.opened[key]
 
-    @property
-    def compared(self) -> list[str]:
-        """The methods that are compared unless others are asked for."""
-        return [name for name in COMPARED if name in self.methods]
+    async def open(self, asked: Mapping[str, Any]) -> dict[str, Any] | Failure:
+        """Read the files of a network in a worker; if it is to be kept, questions can be asked of it from now on."""
+        assert self.folder is not None
+        found = await self.ask("open", {**asked, "folder": self.folder.name})
+        if isinstance(found, Failure) or not asked["keep"]:
+            return found
+        key, name = found["network"], found["name"]
+        if key not in self.opened:
+            file = os.path.join(self.folder.name, f"{key}.npz")
+            self.opened[key] = await asyncio.to_thread(lambda: ServedNetwork(pf.load(file), name, file=file))
+            self._learn_priors(self.opened[key])
+        self.opened[key].name = name
+        while len(self.opened) > MOST_OPEN:
+            oldest = self.opened.pop(next(iter(self.opened)))
+            with suppress(OSError):
+                os.unlink(oldest.file)
+        return found
+
+    def facts(self, served: ServedNetwork) -> dict[str, Any]:
+        """What a network is about, and how much may be asked of it."""
+        limits = self.settings.limits
+        own = {"rows": limits.rows, "seconds": limits.seconds, "body_bytes": limits.body_bytes}
+        return {**served.facts, "limits": own, "opens": self.settings.opens}
+
+
+def _loaded(source: str) -> pf.BeliefNetwork:
+    network = pf.load(source)
+    if not isinstance(network, pf.BeliefNetwork):
+        raise InvalidFile(
+            f"{source}: serve takes a belief network, of causes and findings; got a Boltzmann machine, "
+            "which has neither. Use plefka infer, or pf.infer, for it."
+        )
+    if network.stack is not None:
+        raise InvalidFile(
+            f"{source}: serve takes one network; got a stack of {network.stack}. Save one of them by itself."
+        )
+    return network
 
 
 def _name(source: str) -> str:
     """Of the file, without its folder, or of the example."""
     return source.removeprefix(EXAMPLE) if source.startswith(EXAMPLE) else PurePath(source).name.partition(".")[0]
-
-
-def _methods(network: pf.BeliefNetwork) -> list[str]:
-    """Those that can serve this network; the one that is random, with a seed."""
-    found = []
-    for spelling in ("gibbs[seed=0]" if name == "gibbs" else name for name in pf.METHODS):
-        with suppress(MethodDoesNotApply):
-            pf.parse_method(spelling).check(network)
-            found.append(spelling)
-    return found
-
-
-def _warm(catalogue: Catalogue, known: list[dict[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
-    evidence = known[0]["evidence"] if known else {}
-    common = {"evidence": evidence, "method": "auto", "top": 10}
-    infer = {**common, "check": False, "units": "causes"}
-    unseen = next((name for name in catalogue.names if name not in evidence), None)
-    explain: list[tuple[str, Mapping[str, Any]]] = [("explain", {**common, "unit": unseen})] if unseen else []
-    return [
-        ("infer", infer), *explain, ("ask", {**common, "candidates": None, "targets": None}),
-        ("infer", {**infer, "check": True}),
-    ]  # fmt: skip
 
 
 def _share_of_memory(workers: int) -> int | None:
@@ -129,17 +133,3 @@ def _share_of_memory(workers: int) -> int | None:
     except (AttributeError, ValueError, OSError):
         return None
     return max(FEWEST_BYTES, total // (workers + 1))
-
-
-def _cases(catalogue: Catalogue, example: Example | None) -> list[dict[str, Any]]:
-    """Cases to start from: that of a bundled example, and the commonest findings of causes, of many findings first."""
-    own = [] if example is None else [{"title": "The case of this example", "evidence": example.evidence}]
-    causes, names = np.flatnonzero((catalogue.num_parents == 0) & (catalogue.num_children > 0)), catalogue.names
-    order = np.argsort(-catalogue.num_children[causes], kind="stable")
-    chosen = ((cause, catalogue.strongest_children(cause, FINDINGS)) for cause in causes[order[: 4 * MOST_CASES]])
-    others = [
-        {"title": f"The commonest findings of {names[cause]}", "evidence": {names[finding]: 1 for finding in findings}}
-        for cause, findings in chosen
-        if findings
-    ]
-    return own + others[:MOST_CASES]

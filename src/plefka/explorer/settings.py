@@ -31,7 +31,7 @@ class QuestionLimits:
 class Settings:
     """A service is safe as it stands: any address but the computer's own needs a token."""
 
-    source: str
+    source: str | None  # None: visitors open networks of their own
     host: str = "127.0.0.1"
     port: int = 8000
     token: str | None = None
@@ -41,6 +41,7 @@ class Settings:
     limits: QuestionLimits = QuestionLimits()
     hosts: tuple[str, ...] = ()  # further names by which it may be addressed
     origins: tuple[str, ...] = ()  # other sites whose pages may ask
+    opens: bool = False  # whether visitors may open other networks
 
     def __post_init__(self):
         token = self.token

@@ -6,14 +6,15 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 import plefka as pf
-from plefka.errors import InvalidEvidence, InvalidInput, InvalidMethod, MethodDoesNotApply
+from plefka.errors import InvalidEvidence, InvalidFile, InvalidInput, InvalidMethod, MethodDoesNotApply
 from plefka.explorer.fault_ranking import FaultsAsked, fault_ranking
+from plefka.explorer.opened_files import open_files, saved, tables
 from plefka.explorer.outcomes import FAILED, NO_MEMORY, Failure, encoded
 from plefka.inference.solution_tables import OF_CHECK
 
@@ -26,9 +27,11 @@ CODES = {
     InvalidMethod: "invalid_method",
     MethodDoesNotApply: "method_does_not_apply",
     InvalidEvidence: "invalid_evidence",
+    InvalidFile: "invalid_file",
     InvalidInput: "invalid_input",
 }
 WARM_SECONDS = 30.0  # after which no further question is asked in advance
+MOST_OPENED = 4  # networks that a worker holds besides its first one
 RAW = ("compare", "priors")  # answers that the service goes on to work with
 
 
@@ -60,24 +63,10 @@ class Answers:
             together = self._together(questions)
             if together is not None:
                 return together
-        return [self._answered(kind, each) for each in questions]
+        return [_answered(getattr(self, f"_{kind}" if kind in RAW else kind), each) for each in questions]
 
-    def _answered(self, kind: str, fields: QuestionFields) -> Any:
-        try:
-            return list(self.priors.values()) if kind == "priors" else getattr(self, kind)(fields)
-        except pf.InferenceFailed as error:
-            impossible = error.solution.status is pf.Status.IMPOSSIBLE
-            return Failure(422, "impossible_evidence" if impossible else "inference_failed", str(error))
-        except UnknownUnit as error:
-            return Failure(422, "unknown_unit", str(error))
-        except InvalidInput as error:
-            return Failure(422, next(code for kind, code in CODES.items() if isinstance(error, kind)), str(error))
-        except MemoryError:
-            return NO_MEMORY
-        except Exception as error:
-            if "RESOURCE_EXHAUSTED" in str(error):  # JAX's words for it
-                return NO_MEMORY
-            raise
+    def _priors(self, _: QuestionFields) -> list[float]:
+        return list(self.priors.values())
 
     # ---- what was asked ----------------------------------------------------------------------------------------------
 
@@ -203,7 +192,7 @@ class Answers:
         do = self.conditions(fields)["do"]
         return pf.most_probable(self.network, evidence, units, fields["count"], fields["method"], do=do).to_dict()
 
-    def compare(self, fields: QuestionFields) -> dict[str, Any]:
+    def _compare(self, fields: QuestionFields) -> dict[str, Any]:
         """One method, with the means of all units and the most probable causes."""
         evidence, start = self.evidence(fields["evidence"]), time.perf_counter()
         solution = pf.infer(self.network, [evidence], fields["method"], throw=False).row(0)
@@ -218,6 +207,12 @@ class Answers:
             "accuracy": solution.codes.means,
             "top": [name for name, _ in solution.ranking(fields["top"])],
         }
+
+    def save(self, fields: QuestionFields) -> dict[str, Any]:
+        return saved(self.network, fields)
+
+    def tables(self, _: QuestionFields) -> dict[str, Any]:
+        return tables(self.network)
 
     def sample(self, fields: QuestionFields) -> dict[str, Any]:
         count = fields["count"]
@@ -236,25 +231,62 @@ def kind_of(solution: pf.Solution) -> str:
     return str(solution.log_likelihood_accuracy).replace(" ", "_")
 
 
-def prepared(network: pf.BeliefNetwork, warm: list[tuple[str, QuestionFields]]) -> Callable[..., list[Any]]:
+def prepared(network: pf.BeliefNetwork | None, warm: list[tuple[str, QuestionFields]]) -> "Worker":
     """What a worker answers questions with, after typical ones: nothing is compiled while somebody waits."""
     warnings.simplefilter("ignore")
     pf.keep_compiled()
-    answered = partial(_answered, Answers(network))
+    worker = Worker({} if network is None else {"": Answers(network)})
     start = time.perf_counter()
     for kind, asked in warm:
         if time.perf_counter() - start < WARM_SECONDS:
-            answered(kind, [asked])
-    return answered
+            worker(kind, [asked])
+    return worker
 
 
-def _answered(answers: Answers, kind: str, asked: list[QuestionFields]) -> list[Any]:
+class Worker:
+    """Answers about the network that it was started with, and about others by their files."""
+
+    def __init__(self, answers: dict[str, Answers]):
+        self.answers = answers
+
+    def __call__(self, kind: str, asked: list[QuestionFields]) -> list[Any]:
+        """One answer or failure for each question; several together are of the same kind, method and network."""
+        try:
+            if kind == "open":
+                return [_answered(open_files, each) for each in asked]
+            answers = self._about(asked[0].get("network", ""))
+            found, told = answers.answer(kind, asked), answers.network.identity
+            return found if kind in RAW else [z if isinstance(z, Failure) else encoded(z | told) for z in found]
+        except MemoryError:
+            return [NO_MEMORY] * len(asked)
+        except Exception:
+            traceback.print_exc(file=sys.stderr)
+            return [FAILED] * len(asked)
+
+    def _about(self, file: str) -> Answers:
+        """Of the networks that visitors opened, the ones that were asked about last are kept."""
+        found = self.answers.pop(file, None) or Answers(pf.load(file))
+        self.answers[file] = found
+        others = [each for each in self.answers if each]
+        if len(others) > MOST_OPENED:
+            del self.answers[others[0]]
+        return found
+
+
+def _answered(answer: Callable[[QuestionFields], Any], fields: QuestionFields) -> Any:
+    """The answer, or the failure that an error means."""
     try:
-        found = answers.answer(kind, asked)
-        told = answers.network.identity
-        return found if kind in RAW else [z if isinstance(z, Failure) else encoded(z | told) for z in found]
+        return answer(fields)
+    except pf.InferenceFailed as error:
+        impossible = error.solution.status is pf.Status.IMPOSSIBLE
+        return Failure(422, "impossible_evidence" if impossible else "inference_failed", str(error))
+    except UnknownUnit as error:
+        return Failure(422, "unknown_unit", str(error))
+    except InvalidInput as error:
+        return Failure(422, next(code for kind, code in CODES.items() if isinstance(error, kind)), str(error))
     except MemoryError:
-        return [NO_MEMORY] * len(asked)
-    except Exception:
-        traceback.print_exc(file=sys.stderr)
-        return [FAILED] * len(asked)
+        return NO_MEMORY
+    except Exception as error:
+        if "RESOURCE_EXHAUSTED" in str(error):  # JAX's words for it
+            return NO_MEMORY
+        raise

@@ -1,0 +1,91 @@
+"""Networks that come and go as files in JSON: opened from a browser, edited there as tables, and saved again.
+
+All of this runs in the workers, so that the limits of a question hold for what a file takes to be read.
+"""
+
+import base64
+import binascii
+import os
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PurePath
+from typing import Any
+
+import plefka as pf
+from plefka.errors import InvalidFile, InvalidInput, PlefkaWarning
+from plefka.explorer.catalogue import Catalogue
+from plefka.files.spreadsheets import frames_of
+
+MOST_UNITS, MOST_EDGES = 200_000, 5_000_000  # of a network that a browser can hold
+MOST_LINES = 5000  # of tables that are edited in a browser
+NO_TABLE = "a network with {} cannot be edited as two tables of causes and findings. Open it and save it as it is."
+
+
+def open_files(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Read a network, and say what is suspicious in it; if it is to be kept, workers find it by its key."""
+    with tempfile.TemporaryDirectory() as folder, _errors_without(folder), warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", PlefkaWarning)
+        path = _written(fields["files"], Path(folder))
+        network = pf.load(path)
+    if network.stack is not None:
+        raise InvalidFile(f"{path.name}: must hold one network; got a stack of {network.stack}. Save one of them.")
+    edges = Catalogue.of(network).facts["edges"]
+    if network.size > MOST_UNITS or edges > MOST_EDGES:
+        raise InvalidFile(
+            f"{path.name}: a network that is opened here may have {MOST_UNITS:,} units and {MOST_EDGES:,} links; got "
+            f"{network.size:,} and {edges:,}. Start plefka explore with its file."
+        )
+    if fields["keep"]:
+        pf.save(network, Path(fields["folder"]) / f"{network.fingerprint}.npz")
+    return {
+        "network": network.fingerprint if fields["keep"] else None,
+        "name": path.name.partition(".")[0] or "network",
+        "units": network.size,
+        "edges": edges,
+        "notes": [str(each.message) for each in said if issubclass(each.category, PlefkaWarning)],
+        "suspicions": [each._asdict() for each in pf.lint(network)] if isinstance(network, pf.BeliefNetwork) else [],
+    }
+
+
+def saved(network: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The files of a network in the format of a suffix."""
+    with tempfile.TemporaryDirectory() as folder, _errors_without(folder):
+        pf.save(network, Path(folder) / f"{fields['name']}{fields['suffix']}")
+        files = {path.name: base64.b64encode(path.read_bytes()).decode() for path in sorted(Path(folder).iterdir())}
+    return {"files": files}
+
+
+def tables(network: Any) -> dict[str, Any]:
+    """The rows of the two tables of causes and findings."""
+    if not isinstance(network, pf.BeliefNetwork) or network.hierarchy is not None:
+        raise InvalidInput(NO_TABLE.format("findings that imply others" if network.is_normalised else "couplings"))
+    frames = frames_of(network)
+    lines = sum(map(len, frames.values()))
+    if lines > MOST_LINES:
+        raise InvalidInput(NO_TABLE.format(f"{lines:,} lines (more than {MOST_LINES:,})"))
+    return {name: frame.astype(object).where(frame.notna(), None).values.tolist() for name, frame in frames.items()}
+
+
+def _written(files: Mapping[str, str], folder: Path) -> Path:
+    """The files in a folder; the first of them, which stands for all."""
+    for name, content in files.items():
+        if PurePath(name).name != name or name.startswith(".") or "\0" in name:
+            raise InvalidFile(
+                f"{name[:100]!r}: a name must be without a folder, and not begin with a dot, as net.json."
+            )
+        try:
+            (folder / name).write_bytes(base64.b64decode(content, validate=True))
+        except binascii.Error:
+            raise InvalidFile(f"{name}: the content must be in base64; got something else.") from None
+    return folder / next(iter(files))
+
+
+@contextmanager
+def _errors_without(folder: str) -> Iterator[None]:
+    """Errors name the file as the visitor does."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise InvalidFile(f"file {str(error).replace(f'{folder}{os.sep}', '')}") from None

@@ -1,0 +1,88 @@
+"""One network that is being served, and all that is known of it without computing."""
+
+import gzip
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+import plefka as pf
+from plefka.errors import MethodDoesNotApply
+from plefka.explorer.catalogue import Catalogue
+from plefka.explorer.outcomes import encoded
+from plefka.networks.examples import Example
+
+COMPARED = ("exact", "findings", "bethe", "G2", "G12")  # unless others are asked for
+MOST_CASES, FINDINGS = 6, 4
+
+
+class ServedNetwork:
+    """A network by its name, with what visitors ask of it first.
+
+    `file` is where workers find it: nothing for the network that they were started with.
+    """
+
+    def __init__(self, network: pf.BeliefNetwork, name: str, example: Example | None = None, file: str = ""):
+        self.name, self.file, self.about = name, file, example and example.about
+        self.catalogue, self.identity = Catalogue.of(network), network.identity
+        self.methods = _methods(network)
+        self.cases = _cases(self.catalogue, example)
+        self.names = encoded(self.catalogue.all_names())
+        self.packed_names = gzip.compress(self.names, 6, mtime=0)
+        self.priors: list[float] = []
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What it is about."""
+        return {
+            "name": self.name,
+            "title": self.name.replace("_", " "),
+            "about": self.about,
+            **self.identity,
+            **self.catalogue.facts,
+            "methods": self.methods,
+            "default_method": "auto",
+        }
+
+    @property
+    def compared(self) -> list[str]:
+        """The methods that are compared unless others are asked for."""
+        return [name for name in COMPARED if name in self.methods]
+
+    @property
+    def typical_questions(self) -> list[tuple[str, Mapping[str, Any]]]:
+        """The first of them is a ranking."""
+        evidence, names = (self.cases[0]["evidence"] if self.cases else {}), self.catalogue.names
+        common = {"evidence": evidence, "method": "auto", "top": 10}
+        infer = {**common, "check": False, "units": "causes"}
+        unseen = next((name for name in names if name not in evidence), None)
+        explain: list[tuple[str, Mapping[str, Any]]] = [("explain", {**common, "unit": unseen})] if unseen else []
+        return [
+            ("infer", infer), *explain, ("ask", {**common, "candidates": None, "targets": None}),
+            ("infer", {**infer, "check": True}),
+        ]  # fmt: skip
+
+
+def _methods(network: pf.BeliefNetwork) -> list[str]:
+    """Those that can serve this network; the one that is random, with a seed."""
+    found = []
+    for spelling in ("gibbs[seed=0]" if name == "gibbs" else name for name in pf.METHODS):
+        with suppress(MethodDoesNotApply):
+            pf.parse_method(spelling).check(network)
+            found.append(spelling)
+    return found
+
+
+def _cases(catalogue: Catalogue, example: Example | None) -> list[dict[str, Any]]:
+    """Cases to start from: that of a bundled example, and the commonest findings of causes, of many findings first."""
+    own = [] if example is None else [{"title": "The case of this example", "evidence": example.evidence}]
+    causes, names = np.flatnonzero((catalogue.num_parents == 0) & (catalogue.num_children > 0)), catalogue.names
+    order = np.argsort(-catalogue.num_children[causes], kind="stable")
+    chosen = ((cause, catalogue.strongest_children(cause, FINDINGS)) for cause in causes[order[: 4 * MOST_CASES]])
+    others = [
+        {"title": f"The commonest findings of {names[cause]}", "evidence": {names[finding]: 1 for finding in findings}}
+        for cause, findings in chosen
+        if findings
+    ]
+    return own + others[:MOST_CASES]
