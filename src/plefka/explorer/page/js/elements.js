@@ -2,13 +2,21 @@
 
 export const byId = (id) => document.getElementById(id);
 
-// make("button", {class: "tool", text: "Undo", onclick: ..., "aria-label": ...}, child, child)
-export function make(tag, properties = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(properties)) set(element, name, value);
-  element.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
+// make("button.tool#undo", {onclick: ..., "aria-label": ...}, child, ...): a tag with its classes and its id; properties,
+// if there are any; and children: words, elements, lists of them, and null or false for none.
+export function make(tag, ...parts) {
+  const [, name, id] = /^([^#]+)(?:#(.+))?$/.exec(tag);
+  const [type, ...classes] = name.split(".");
+  const element = document.createElement(type);
+  if (classes.length) element.className = classes.join(" ");
+  if (id) element.id = id;
+  if (parts.length && isPlain(parts[0]))
+    for (const [property, value] of Object.entries(parts.shift())) set(element, property, value);
+  element.append(...parts.flat(Infinity).filter((child) => (child ?? false) !== false));
   return element;
 }
+
+const isPlain = (value) => value !== null && Object.getPrototypeOf(value) === Object.prototype;
 
 export function set(element, name, value) {
   if (name === "text") element.textContent = value;
