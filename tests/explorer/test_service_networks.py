@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.explorer import opened_files, served_network, service
+from plefka.explorer.outcomes import Failure
 from plefka.explorer.settings import QuestionLimits, Settings
 from tests.explorer.browser_service import serving
 from tests.explorer.client import Client
@@ -172,11 +173,17 @@ def test_a_key_that_is_not_open_says_so_and_a_service_opens_only_where_it_should
     assert client.get("network", network="abc").error == (404, "unknown_network")
 
 
+def code_of(made: service.Service, key: str | None) -> str:
+    found = made.served(key)
+    assert isinstance(found, Failure)
+    return found.code
+
+
 def test_the_network_asked_about_longest_ago_makes_room(monkeypatch, tmp_path):
     monkeypatch.setattr(service, "MOST_OPEN", 2)
     settings = Settings(None, opens=True, limits=QuestionLimits())
     made = service.Service(settings)
-    assert made.served(None)[1] == "no_network"
+    assert code_of(made, None) == "no_network"
 
     async def ask(kind, asked, about=None):
         return [] if kind == "priors" else opened_files.open_files(asked)
@@ -187,15 +194,17 @@ def test_the_network_asked_about_longest_ago_makes_room(monkeypatch, tmp_path):
         keys = []
         for k in range(3):
             found = await made.open(sent({f"n{k}.csv": f"cause,prior,fever\nflu,0.{k + 1},0.4\n".encode()}))
+            assert isinstance(found, dict)
             keys.append(found["network"])
             made.served(keys[0])
         await asyncio.gather(*made.learning)
         return keys
 
     keys = asyncio.run(visits())
+    assert made.folder is not None
     made.folder.cleanup()
     assert isinstance(made.served(keys[0]), served_network.ServedNetwork)
-    assert made.served(keys[1])[1] == "unknown_network"
+    assert code_of(made, keys[1]) == "unknown_network"
     assert isinstance(made.served(keys[2]), served_network.ServedNetwork)
 
 

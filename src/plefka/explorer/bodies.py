@@ -126,9 +126,11 @@ class CheckedRequest(Request):
             if len(body) > most:
                 await discard(self.receive)
                 raise refuse(
-                    413, "body_too_large", f"a body may have {most:,} bytes; got more. Send fewer rows, or a smaller file.",
+                    413,
+                    "body_too_large",
+                    f"a body may have {most:,} bytes; got more. Send fewer rows, or a smaller file.",
                     {"Connection": "close"},
-                )  # fmt: skip
+                )
         return bytes(body)
 
     async def json(self) -> Any:
