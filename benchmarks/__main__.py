@@ -16,7 +16,7 @@ SUITES = (
     "core", "beyond", "learning", "learning_scale", "reproduction", "latency", "streams", "rows_ended", "spreadsheet",
     "findings", "real_networks", "calibration", "batches", "serve", "many_rows",
     "boltzmann", "hard", "machine_learning", "rare_diseases", "chains", "questions", "coverage",
-    "promedas_uai", "bounds", "records", "planted", "honest", "density", "interview",
+    "promedas_uai", "bounds", "records", "planted", "honest", "density", "interview", "page",
 )  # fmt: skip
 
 

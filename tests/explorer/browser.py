@@ -11,7 +11,7 @@ from tests.paper.browser import Browser
 
 PATIENCE = 600.0  # seconds until the page shows what it should: only against a test that hangs
 KEYS = {"Enter": 13, "Escape": 27, "ArrowDown": 40, "ArrowUp": 38, "ArrowRight": 39, "ArrowLeft": 37, "Tab": 9}
-KEYS |= {"Delete": 46, "Home": 36, "End": 35}
+KEYS |= {"Backspace": 8, "Delete": 46, "Home": 36, "End": 35}
 CTRL, SHIFT = 2, 8
 TRIES = 5
 READY = "document.body?.dataset.ready === 'true' && document.querySelectorAll('#ranking li').length > 0"
