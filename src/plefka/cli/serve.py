@@ -80,7 +80,7 @@ def explore(
     open_page: Open = True,
     log: Log = False,
 ) -> None:
-    """A page in the browser: tick what was seen, and watch the ranking of causes change; or make a network there."""
+    """A page in the browser: tick what was seen, and watch the ranking change; or make a network there."""
     import webbrowser
 
     limits = QuestionLimits(seconds=max_seconds, body_bytes=LARGEST_OPENED)

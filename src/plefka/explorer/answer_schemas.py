@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 Accuracy = Literal["exact", "estimate", "observed"]
+Kind = Literal["exact", "lower_bound", "upper_bound", "estimate"]
 
 
 class DescribedProblem(BaseModel):
@@ -45,7 +46,7 @@ class RowAnswer(BaseModel):
     interval: Annotated[
         list[float | None], Field(description="Where it lies: low, high; null where that is not known.")
     ]
-    kind: Literal["exact", "lower_bound", "upper_bound", "estimate"]
+    kind: Kind
     method: str
     status: str
     status_text: str
@@ -53,6 +54,8 @@ class RowAnswer(BaseModel):
     notes: list[str]
     warnings: list[str]
     ranking: list[Ranked]
+    log_partition: Annotated[float | None, Field(description="Of a machine: ln Z with the evidence clamped.")] = None
+    log_partition_kind: Kind | None = None
     order: Annotated[Literal["probability", "change"], Field(description="By what the ranking is sorted.")]
     units_total: int
     contradiction: str | None
@@ -225,12 +228,16 @@ class NetworkAnswer(FromNetwork):
     name: str
     title: str
     about: str | None
+    kind: Literal["belief network", "Boltzmann machine"]
+    values: Annotated[list[int], Field(description="The numbers of a machine for off and on.")]
+    temperature: Annotated[float | None, Field(description="Of a machine.")]
     units: int
-    edges: int
+    edges: Annotated[int, Field(description="Links, or couplings of a machine, each of them once.")]
     causes: int
     findings: int
     kinds: dict[str, int]
     largest_in_degree: int
+    questions: Annotated[list[str], Field(description="What can be asked about it: those of causes not of a machine.")]
     methods: list[str]
     default_method: str
     opens: Annotated[bool, Field(description="Whether visitors may open other networks.")]
@@ -264,9 +271,11 @@ class TablesAnswer(FromNetwork):
 
 
 class UnitAnswer(BaseModel):
+    """Parents and children are the same in a machine: the units that it is coupled with."""
+
     index: int
     name: str
-    role: Literal["cause", "finding"]
+    role: Literal["cause", "finding", "unit"]
     kind: str
     states: list[str]
     parents: int
@@ -298,6 +307,8 @@ class Node(BaseModel):
 
 
 class EdgeAnswer(BaseModel):
+    """A coupling of a machine has no direction: either unit may be the parent."""
+
     parent: str
     child: str
     weight: float | None

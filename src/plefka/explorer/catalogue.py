@@ -15,25 +15,30 @@ import scipy.sparse as sp
 import plefka as pf
 from plefka.networks.units import kinds_of
 
-CAUSE, FINDING = "cause", "finding"
+Served = pf.BeliefNetwork | pf.BoltzmannMachine
+CAUSE, FINDING, UNIT = "cause", "finding", "unit"
 MOST_NAMES = 200  # of parents or of children that are listed with a unit
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The units of one network, with the edges by child and by parent."""
+    """The units of one network, with the edges by child and by parent.
+
+    Couplings of a machine have no direction: both units are the other one's parent and child.
+    """
 
     names: tuple[str, ...]
     kinds: Sequence[str]
     states: Sequence[tuple[str, str]]
     by_child: sp.csr_array  # weights[child, parent]; nan where the child is a table
     by_parent: sp.csr_array  # the same, transposed
+    is_directed: bool = True
 
     @classmethod
-    def of(cls, network: pf.BeliefNetwork) -> "Catalogue":
+    def of(cls, network: Served) -> "Catalogue":
         weights = _weights(network)
         transposed = sp.csr_array(weights.T.tocsr())
-        return cls(network.names, kinds_of(network), network.states, weights, transposed)
+        return cls(network.names, kinds_of(network), network.states, weights, transposed, network.is_normalised)
 
     def __post_init__(self):
         """Nobody should wait for what is the same for all."""
@@ -60,24 +65,23 @@ class Catalogue:
         return [name.casefold() for name in self.names]
 
     def role(self, unit: int) -> str:
-        return FINDING if self.num_parents[unit] else CAUSE
+        return UNIT if not self.is_directed else FINDING if self.num_parents[unit] else CAUSE
 
     @cached_property
     def units_by_role(self) -> dict[str, list[int]]:
         by_role = {CAUSE: self.num_parents == 0, FINDING: self.num_parents > 0}
         return {"all": list(range(self.size))} | {
-            role: np.flatnonzero(is_so).tolist() for role, is_so in by_role.items()
+            role: np.flatnonzero(is_so & self.is_directed).tolist() for role, is_so in by_role.items()
         }
 
     @cached_property
     def facts(self) -> dict[str, Any]:
         """Sizes of the network."""
-        causes = int(np.sum(self.num_parents == 0))
         return {
             "units": self.size,
-            "edges": int(self.by_child.nnz),
-            "causes": causes,
-            "findings": self.size - causes,
+            "edges": int(self.by_child.nnz) // (1 if self.is_directed else 2),
+            "causes": len(self.units_by_role[CAUSE]),
+            "findings": len(self.units_by_role[FINDING]),
             "kinds": dict(Counter(self.kinds)),
             "largest_in_degree": int(self.num_parents.max(initial=0)),
         }
@@ -116,7 +120,7 @@ class Catalogue:
         others = {str(unit): list(pair) for unit, pair in enumerate(self.states) if pair != commonest}
         return {
             "names": self.names,
-            "roles": "".join("f" if parents else "c" for parents in self.num_parents),
+            "roles": "".join(self.role(unit)[0] for unit in range(self.size)),
             "states": {"default": list(commonest), "others": others},
         }
 
@@ -134,7 +138,8 @@ class Catalogue:
             at.update(dict.fromkeys(frontier.tolist(), hop))
             kept.extend(frontier.tolist())
         nodes = [{"name": self.names[unit], "role": self.role(unit), "hops": at[unit]} for unit in kept]
-        inside = self.by_child[kept][:, kept].tocoo()
+        inside = self.by_child[kept][:, kept]
+        inside = (inside if self.is_directed else sp.tril(inside)).tocoo()
         edges = [
             {"parent": self.names[kept[parent]], "child": self.names[kept[child]], "weight": weight}
             for child, parent, weight in zip(*(z.tolist() for z in (*inside.coords, inside.data)), strict=True)
@@ -178,8 +183,11 @@ def _row(matrix: sp.csr_array, row: int) -> tuple[np.ndarray, np.ndarray]:
     return matrix.indices[here], matrix.data[here]
 
 
-def _weights(network: pf.BeliefNetwork) -> sp.csr_array:
-    """weights[child, parent] of all edges, nan where the child is a table."""
+def _weights(network: Served) -> sp.csr_array:
+    """weights[child, parent] of all edges, nan where the child is a table; all couplings of a machine, symmetric."""
+    if isinstance(network, pf.BoltzmannMachine):
+        couplings = network.storage.to_sparse()
+        return sp.csr_array(couplings + couplings.T)
     if network.conditionals is None:
         return network.storage.to_sparse()
     places = {name: unit for unit, name in enumerate(network.names)}

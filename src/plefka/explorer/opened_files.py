@@ -15,7 +15,7 @@ from typing import Any
 
 import plefka as pf
 from plefka.errors import InvalidFile, InvalidInput, PlefkaWarning
-from plefka.explorer.catalogue import Catalogue
+from plefka.explorer.catalogue import Catalogue, Served
 from plefka.files.spreadsheets import frames_of
 
 MOST_UNITS, MOST_EDGES = 200_000, 5_000_000  # of a network that a browser can hold
@@ -28,9 +28,7 @@ def open_files(fields: Mapping[str, Any]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder, _errors_without(folder), warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", PlefkaWarning)
         path = _written(fields["files"], Path(folder))
-        network = pf.load(path)
-    if network.stack is not None:
-        raise InvalidFile(f"{path.name}: must hold one network; got a stack of {network.stack}. Save one of them.")
+        network = checked(pf.load(path), path.name)
     edges = Catalogue.of(network).facts["edges"]
     if network.size > MOST_UNITS or edges > MOST_EDGES:
         raise InvalidFile(
@@ -47,6 +45,18 @@ def open_files(fields: Mapping[str, Any]) -> dict[str, Any]:
         "notes": [str(each.message) for each in said if issubclass(each.category, PlefkaWarning)],
         "suspicions": [each._asdict() for each in pf.lint(network)] if isinstance(network, pf.BeliefNetwork) else [],
     }
+
+
+def checked(network: Any, source: str) -> Served:
+    """A network that can be served."""
+    if isinstance(network, pf.MarkovNetwork):
+        raise InvalidFile(
+            f"{source}: must be a belief network or a Boltzmann machine; got a Markov network, whose factors the page "
+            "cannot show. Use plefka infer, or pf.infer, for it."
+        )
+    if network.stack is not None:
+        raise InvalidFile(f"{source}: must hold one network; got a stack of {network.stack}. Save one of them.")
+    return network
 
 
 def saved(network: Any, fields: Mapping[str, Any]) -> dict[str, Any]:

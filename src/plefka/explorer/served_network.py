@@ -9,12 +9,14 @@ import numpy as np
 
 import plefka as pf
 from plefka.errors import MethodDoesNotApply
-from plefka.explorer.catalogue import Catalogue
+from plefka.explorer.catalogue import Catalogue, Served
 from plefka.explorer.outcomes import encoded
 from plefka.networks.examples import Example
 
 COMPARED = ("exact", "findings", "bethe", "G2", "G12")  # unless others are asked for
 MOST_CASES, FINDINGS = 6, 4
+QUESTIONS = ("infer", "rows", "compare", "joint", "most_probable", "sample", "save")
+OF_CAUSES = ("explain", "ask", "sensitivity", "tables")  # questions for belief networks only
 
 
 class ServedNetwork:
@@ -23,10 +25,14 @@ class ServedNetwork:
     `file` is where workers find it: nothing for the network that they were started with.
     """
 
-    def __init__(self, network: pf.BeliefNetwork, name: str, example: Example | None = None, file: str = ""):
+    def __init__(self, network: Served, name: str, example: Example | None = None, file: str = ""):
         self.name, self.file, self.about = name, file, example and example.about
         self.catalogue, self.identity = Catalogue.of(network), network.identity
-        self.methods = _methods(network)
+        self.methods, self.questions = _methods(network), [*QUESTIONS, *(OF_CAUSES if network.is_normalised else ())]
+        self.kind = {
+            "kind": "belief network" if network.is_normalised else "Boltzmann machine",
+            "values": network.values, "temperature": getattr(network, "temperature", None),
+        }  # fmt: skip
         self.cases = _cases(self.catalogue, example)
         self.names = encoded(self.catalogue.all_names())
         self.packed_names = gzip.compress(self.names, 6, mtime=0)
@@ -40,7 +46,9 @@ class ServedNetwork:
             "title": self.name.replace("_", " "),
             "about": self.about,
             **self.identity,
+            **self.kind,
             **self.catalogue.facts,
+            "questions": self.questions,
             "methods": self.methods,
             "default_method": "auto",
         }
@@ -58,13 +66,14 @@ class ServedNetwork:
         infer = {**common, "check": False, "units": "causes"}
         unseen = next((name for name in names if name not in evidence), None)
         explain: list[tuple[str, Mapping[str, Any]]] = [("explain", {**common, "unit": unseen})] if unseen else []
-        return [
+        typical = [
             ("infer", infer), *explain, ("ask", {**common, "candidates": None, "targets": None}),
             ("infer", {**infer, "check": True}),
         ]  # fmt: skip
+        return [(kind, asked) for kind, asked in typical if kind in self.questions]
 
 
-def _methods(network: pf.BeliefNetwork) -> list[str]:
+def _methods(network: Served) -> list[str]:
     """Those that can serve this network; the one that is random, with a seed."""
     found = []
     for spelling in ("gibbs[seed=0]" if name == "gibbs" else name for name in pf.METHODS):

@@ -9,8 +9,8 @@ from pathlib import PurePath
 from typing import Any
 
 import plefka as pf
-from plefka.errors import InvalidFile
 from plefka.explorer.bodies import HeldBodies
+from plefka.explorer.opened_files import checked
 from plefka.explorer.outcomes import Failure, not_open
 from plefka.explorer.pool import Pool
 from plefka.explorer.responses import Pages
@@ -35,8 +35,8 @@ class Service:
         self.opened: dict[str, ServedNetwork] = {}  # by key, the one that was asked about last at the end
         self.first, questions, network = None, [], None
         if settings.source is not None:
-            network = _loaded(settings.source)
             source = settings.source
+            network = checked(pf.load(source), source)
             bundled = read_example(source.removeprefix(EXAMPLE)) if source.startswith(EXAMPLE) else None
             self.first = ServedNetwork(network, _name(source), bundled)
             questions = self.first.typical_questions if settings.warm else []
@@ -105,20 +105,6 @@ class Service:
         limits = self.settings.limits
         own = {"rows": limits.rows, "seconds": limits.seconds, "body_bytes": limits.body_bytes}
         return {**served.facts, "limits": own, "opens": self.settings.opens}
-
-
-def _loaded(source: str) -> pf.BeliefNetwork:
-    network = pf.load(source)
-    if not isinstance(network, pf.BeliefNetwork):
-        raise InvalidFile(
-            f"{source}: serve takes a belief network, of causes and findings; got a Boltzmann machine, "
-            "which has neither. Use plefka infer, or pf.infer, for it."
-        )
-    if network.stack is not None:
-        raise InvalidFile(
-            f"{source}: serve takes one network; got a stack of {network.stack}. Save one of them by itself."
-        )
-    return network
 
 
 def _name(source: str) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 import plefka as pf
 from plefka.errors import InvalidEvidence, InvalidFile, InvalidInput, InvalidMethod, MethodDoesNotApply
+from plefka.explorer.catalogue import Served
 from plefka.explorer.fault_ranking import FaultsAsked, fault_ranking
 from plefka.explorer.opened_files import open_files, saved, tables
 from plefka.explorer.outcomes import FAILED, NO_MEMORY, Failure, encoded
@@ -42,7 +43,7 @@ class UnknownUnit(InvalidInput):
 class Answers:
     """All questions that can be asked about one network."""
 
-    def __init__(self, network: pf.BeliefNetwork):
+    def __init__(self, network: Served):
         self.network = network
         self.known = frozenset(network.names)
 
@@ -80,9 +81,13 @@ class Answers:
                     raise UnknownUnit(str(error)) from None
 
     def evidence(self, given: Mapping[str, Any], others: Iterable[str] = ()) -> dict[str, Any]:
-        """Evidence as `infer` takes it; the names of other units in the question are checked first."""
+        """Evidence as `infer` takes it, 0 for off in every network; the names of other units are checked first."""
         self.check_names([*others, *given])
-        return {name: pf.Likelihood(**state) if isinstance(state, Mapping) else state for name, state in given.items()}
+        off = self.network.values[0]
+        return {
+            name: pf.Likelihood(**state) if isinstance(state, Mapping) else off if state == 0 else state
+            for name, state in given.items()
+        }
 
     def conditions(self, fields: QuestionFields) -> dict[str, Any]:
         """What is set, and of which units one is on, as `infer` takes them."""
@@ -151,6 +156,7 @@ class Answers:
             "log_likelihood": solution.log_likelihood,
             "interval": solution.log_likelihood_interval,
             "kind": kind_of(solution),
+            **({} if self.network.is_normalised else _clamped(solution)),
             "method": str(solution.methods[0]),
             "status": status.name.lower(),
             "status_text": status.value,
@@ -231,7 +237,13 @@ def kind_of(solution: pf.Solution) -> str:
     return str(solution.log_likelihood_accuracy).replace(" ", "_")
 
 
-def prepared(network: pf.BeliefNetwork | None, warm: list[tuple[str, QuestionFields]]) -> "Worker":
+def _clamped(solution: pf.Solution) -> dict[str, Any]:
+    """ln Z of a machine with the evidence clamped, and what that is; less ln Z without evidence it is ln P."""
+    kind = str(solution.log_partition_accuracy).replace(" ", "_")
+    return {"log_partition": solution.log_partition, "log_partition_kind": kind}
+
+
+def prepared(network: Served | None, warm: list[tuple[str, QuestionFields]]) -> "Worker":
     """What a worker answers questions with, after typical ones: nothing is compiled while somebody waits."""
     warnings.simplefilter("ignore")
     pf.keep_compiled()

@@ -38,7 +38,8 @@ class ChangedEvidence:
         """Of a single network and a single row; `do` and `exclusive` as for `infer`."""
         if not isinstance(network, BeliefNetwork) or network.stack is not None:
             kind = "a stack" if isinstance(network, BeliefNetwork) else type(network).__name__
-            raise InvalidInput(f"{verb} takes one BeliefNetwork; got {kind}.")
+            advice = " Its units have no causes: use infer, joint or most_probable." * (kind == "BoltzmannMachine")
+            raise InvalidInput(f"{verb} takes one BeliefNetwork; got {kind}.{advice}")
         given = as_evidence(network, evidence, takes_group=True)
         if len(given.rows) > 1:
             raise InvalidEvidence(f"{verb} takes one row of evidence; got {len(given.rows)}. Ask about one at a time.")
