@@ -66,6 +66,13 @@ def test_a_wrong_answer_gets_a_sentence_and_the_question_again(interview, tmp_pa
     assert json.loads((tmp_path / "case.json").read_text())["interview"] == [[first, 1]]
 
 
+def test_a_machine_has_no_causes_to_ask_about(run, tmp_path):
+    pf.save(pf.ensembles.ising_grid(2, 2), tmp_path / "grid.json")
+    answer = run("interview", tmp_path / "grid.json")
+    assert answer.code == 2
+    assert "got BoltzmannMachine. Its units have no causes: use infer, joint or most_probable." in answer.err
+
+
 def test_undo_takes_the_last_answer_back(interview):
     answer = interview("yes, no, undo, u, don\N{RIGHT SINGLE QUOTATION MARK}t know, later, q, stop")
     first, second, _, *after = asked(answer.out)

@@ -206,13 +206,13 @@ def test_a_stack_of_networks_is_refused(tmp_path, capsys):
     stack = pf.ensembles.layered((2, 3), -1, 1, 4, 0, "sigmoid")
     pf.save(stack, tmp_path / "stack.json")
     assert main(["serve", str(tmp_path / "stack.json"), "--port", "0"]) == 2
-    assert "serve takes one network; got a stack of 4" in capsys.readouterr().err
+    assert "must hold one network; got a stack of 4" in capsys.readouterr().err
 
 
-def test_a_boltzmann_machine_has_no_causes_to_rank(tmp_path, capsys):
-    pf.save(pf.ensembles.ising_grid(2, 2), tmp_path / "grid.json")
-    assert main(["serve", str(tmp_path / "grid.json"), "--port", "0"]) == 2
-    assert "serve takes a belief network, of causes and findings; got a Boltzmann machine" in capsys.readouterr().err
+def test_a_markov_network_is_refused(tmp_path, capsys):
+    pf.save(pf.MarkovNetwork(2, [((0, 1), [[1, 0], [2, 4]])]), tmp_path / "factors.uai")
+    assert main(["serve", str(tmp_path / "factors.uai"), "--port", "0"]) == 2
+    assert "must be a belief network or a Boltzmann machine; got a Markov network" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.0.0.5"])

@@ -59,7 +59,7 @@ export function comparePanel(service, units, useMethod) {
     const first = new Map(Object.entries(methods[0].means));
     const names = [...new Set(methods.flatMap(({ means }) => Object.keys(means)))];
     names.sort((a, b) => (first.get(b) ?? 0) - (first.get(a) ?? 0));
-    const head = make("tr", {}, headCell("Cause"), ...methods.map(({ method }) => headCell(method)));
+    const head = make("tr", {}, headCell(units.nouns.Cause), ...methods.map(({ method }) => headCell(method)));
     const rows = names
       .slice(0, TOP)
       .map((name) =>
@@ -73,11 +73,11 @@ export function comparePanel(service, units, useMethod) {
     const table = make(
       "table",
       {},
-      make("caption", { text: "How probable the causes are" }),
+      make("caption", { text: `How probable the ${units.nouns.causes} are` }),
       make("thead", {}, head),
       make("tbody", {}, ...rows),
     );
-    return [make("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "Causes by method" }, table)];
+    return [make("div", { class: "wide", tabindex: 0, role: "region", "aria-label": `${units.nouns.Causes} by method` }, table)];
   }
 
   const panel = new Panel("compare", { ask, key, draw, isSlow: true, invitation: "Compare the methods" });

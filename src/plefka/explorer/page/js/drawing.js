@@ -5,6 +5,7 @@ import { make } from "./elements.js";
 const SVG = "http://www.w3.org/2000/svg";
 const THINNEST = 0.8; // pixels
 const THICKEST = 4;
+const ARC = 30; // pixels that a line within a layer goes out
 
 // shown: {layers, edges, middle: the name of a unit or null, label}; describe(name) -> {kind, text, title, probability, prior}; go(name)
 export function drawing({ layers, edges, middle, label }, describe, go) {
@@ -57,10 +58,14 @@ function line({ weight }) {
   return path;
 }
 
-// From the right side of the parent to the left side of the child.
+// From the right side of the parent to the left side of the child; in one layer, an arc where there is room.
 function curve(parent, child) {
   const [x0, x1] = [parent.offsetLeft + parent.offsetWidth, child.offsetLeft];
   const [y0, y1] = [parent, child].map((each) => each.offsetTop + each.offsetHeight / 2);
+  if (parent.offsetLeft === x1) {
+    const [side, out] = parent.closest(".layer:nth-child(2)") ? [x0, x0 + ARC] : [x1, x1 - ARC];
+    return `M${side} ${y0}C${out} ${y0} ${out} ${y1} ${side} ${y1}`;
+  }
   const bend = (x1 - x0) / 2;
   return `M${x0} ${y0}C${x0 + bend} ${y0} ${x1 - bend} ${y1} ${x1} ${y1}`;
 }

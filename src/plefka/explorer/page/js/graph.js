@@ -1,5 +1,5 @@
-// What hangs together with what was observed, or with one unit: causes at the left, what they cause at the right, and
-// how probable each is now.
+// What hangs together with what was observed, or with one unit: causes at the left, what they cause at the right (of a
+// machine, the middle at the left), and how probable each is now.
 
 import { drawing } from "./drawing.js";
 import { button, make, readable } from "./elements.js";
@@ -15,7 +15,7 @@ const ASKED = 150; // of which these are chosen
 const MOST_OBSERVED = 40;
 const HOPS = [1, 2, 3];
 
-export function graphPanel(service, units, { select }) {
+export function graphPanel(service, units, { select, chooser }) {
   const past = [];
   const wanted = { hops: 1, each: FEW };
   const stage = make("div", { class: "stage" });
@@ -61,11 +61,13 @@ export function graphPanel(service, units, { select }) {
     const edges = answer.edges.filter(({ parent, child }) => there.has(parent) && there.has(child));
     const linked = new Set(edges.flatMap(({ parent, child }) => [parent, child]));
     const drawn = linked.size ? names.filter((name) => linked.has(name)) : names;
-    const layers = layered(drawn, edges);
+    const hops = new Map(answer.nodes.map((node) => [node.name, node.hops]));
+    const outwards = ({ parent, child }) => !units.isMachine || hops.get(parent) !== hops.get(child);
+    const layers = layered(drawn, edges.filter(outwards));
     const describe = (name) => description(name, observations.get(name), known.get(name), units.words(name));
     const title = shown === null ? "Around what was observed" : `Around ${shown}`;
     const some = observations.size > MOST_OBSERVED ? `The first ${MOST_OBSERVED} of ${observations.size} observed` : "Observed";
-    const summary = shown === null ? `${some} units, and those beside them that they moved most` : links(answer);
+    const summary = shown === null ? `${some} units, and those beside them that they moved most` : links(answer, units);
     const label = `${title}. ${summary}. Arrow keys move; the same is in a list below.`;
     const focus = focused();
     stage.replaceChildren(
@@ -75,7 +77,7 @@ export function graphPanel(service, units, { select }) {
       controls(answer, names.length, state),
       drawn.length < names.length ? make("p", { class: "hint", text: alone(names.length - drawn.length) }) : "",
       make("div", { class: "wide" }, drawing({ layers, edges, middle: shown, label }, describe, go)),
-      legend(edges.some(({ weight }) => weight < 0)),
+      legend(edges.some(({ weight }) => weight < 0), units),
     );
     if (focus) queueMicrotask(() => stage.querySelector(focus)?.focus());
     return [full.place(), list(names, answer, describe)];
@@ -130,6 +132,7 @@ export function graphPanel(service, units, { select }) {
       hidden && wanted.each === FEW ? quiet("more", "Show more", change({ each: MANY })) : null,
       wanted.each === MANY ? quiet("more", "Show fewer", change({ each: FEW })) : null,
       full.button,
+      units.isMachine && shown !== null && chooser(shown),
       hidden ? make("p", { class: "hint", text: rest }) : null,
     );
   }
@@ -145,12 +148,12 @@ export function graphPanel(service, units, { select }) {
         ? [
             ["Observed", centres],
             ["Causes", others.filter((name) => roles.get(name) === "cause")],
-            ["Findings", others.filter((name) => roles.get(name) !== "cause")],
+            [units.nouns.Findings, others.filter((name) => roles.get(name) !== "cause")],
           ]
         : [
             ["In the middle", centres],
             ["It depends on", others.filter((name) => above.has(name))],
-            ["It shows in", others.filter((name) => below.has(name))],
+            [units.nouns.effects, others.filter((name) => below.has(name))],
             ["Further away", others.filter((name) => !above.has(name) && !below.has(name))],
           ];
     const row = (name) =>
@@ -188,7 +191,8 @@ const alone = (number) =>
   `${counted(number, "observed unit that is", "observed units that are")} linked with none of these ` +
   `${number === 1 ? "stands" : "stand"} in the list only.`;
 
-function links({ parents, children }) {
+function links({ parents, children }, { isMachine }) {
+  if (isMachine) return `Coupled with ${counted(parents, "unit")}`;
   const depends = parents ? `Depends on ${counted(parents, "unit")}` : "Depends on nothing";
   return `${depends}, ${children ? `shows in ${counted(children, "unit")}` : "shows in nothing"}`;
 }
@@ -208,7 +212,7 @@ function description(name, value, belief, words) {
 
 const said = (name, text) => readable(`${name}: ${text}`);
 
-function legend(isSomeNegative) {
+function legend(isSomeNegative, { isMachine }) {
   const entry = (kind, text) =>
     make("span", { class: "key" }, make("span", { class: `dot ${kind}`, "aria-hidden": "true" }), text);
   const entries = [
@@ -221,6 +225,6 @@ function legend(isSomeNegative) {
     "p",
     { class: "legend" },
     ...entries.map(([kind, text]) => entry(kind, text)),
-    isSomeNegative ? make("span", { class: "key", text: "dashed: makes less probable" }) : null,
+    isSomeNegative && make("span.key", `dashed: ${isMachine ? "each makes the other" : "makes"} less probable`),
   );
 }

@@ -29,6 +29,7 @@ export class Page {
   constructor(service, network, names, examples) {
     this.network = network;
     this.units = new Units(names);
+    this.#words(network);
     const store = new CaseStore(network);
     this.case = new Case(network.default_method, () => store.newKey());
     this.chosen = null; // the unit that was clicked; otherwise panels are about the most probable cause
@@ -36,11 +37,12 @@ export class Page {
     const select = (name) => this.select(name);
     this.observed = new Observed(this.units, this.case, select);
     this.finder = new Finder(this.units, this.case, observe, select);
-    this.choice = new RankingChoice(this.case);
+    this.choice = new RankingChoice(this.units, this.case);
+    this.explaining = network.questions.includes("explain") ? "why" : "graph"; // the tab about a unit
     this.ranking = new Ranking(
       this.units,
       this.choice,
-      (name) => this.select(name, "why"),
+      (name) => this.select(name, this.explaining),
       () => this.asking.now(),
     );
     this.verdict = new Verdict(network, this.case, {
@@ -56,13 +58,20 @@ export class Page {
     this.asking = new Asking(service, this.units, this.case, { ranking: this.ranking, verdict: this.verdict, after });
     this.#title();
     this.#examples(examples.cases);
-    byId("assume").hidden = network.causes < 2;
+    if (byId("tab-next").hidden) this.tabs.show("graph");
     byId("exclusive").addEventListener("change", ({ target }) => this.case.assumeOne(target.checked));
     this.case.addEventListener("change", () => this.#changed());
     this.#changed();
     new IntersectionObserver(([{ isIntersecting }]) =>
       byId("peek").classList.toggle("is-idle", isIntersecting),
     ).observe(byId("ranking"));
+  }
+
+  // The nouns of this network in the words of the page, and only what can be asked about it.
+  #words({ questions, causes }) {
+    const offered = [...questions, causes && "causes", causes > 1 && "exactly one"];
+    for (const each of document.querySelectorAll("[data-noun]")) each.textContent = this.units.nouns[each.dataset.noun];
+    for (const each of document.querySelectorAll("[data-needs]")) each.hidden = !offered.includes(each.dataset.needs);
   }
 
   #makeCases(service, store) {
@@ -84,7 +93,8 @@ export class Page {
     this.tabs = new Tabs(() => this.refresh());
     const select = (name) => this.select(name, "graph");
     const useMethod = (method) => this.case.useMethod(method);
-    this.graph = graphPanel(service, this.units, { select });
+    const chooser = (name) => this.choice.chooserFor(name);
+    this.graph = graphPanel(service, this.units, { select, chooser });
     this.panels = [
       nextPanel(service, this.units, { observe, select }),
       this.graph,
@@ -93,7 +103,7 @@ export class Page {
       whyPanel(service, this.units, {
         observe,
         showGraph: () => this.tabs.show("graph"),
-        chooser: (name) => this.choice.chooserFor(name),
+        chooser,
       }),
     ];
   }
@@ -108,7 +118,7 @@ export class Page {
     this.chosen = name;
     this.ranking.mark(name);
     const isAboutUnit = ["why", "graph"].some((id) => !byId(`panel-${id}`).hidden);
-    const otherwise = this.case.observations.has(name) ? "graph" : "why";
+    const otherwise = this.case.observations.has(name) ? "graph" : this.explaining;
     if (tab || !isAboutUnit) this.tabs.show(tab ?? otherwise);
     else this.refresh();
   }
@@ -162,11 +172,12 @@ export class Page {
   }
 
   #title() {
-    const { title, causes, findings, edges, about } = this.network;
+    const { title, units, values, temperature, causes, findings, edges, about } = this.network;
     byId("title").textContent = title;
-    byId("counts").textContent = [counted(causes, "cause"), counted(findings, "finding"), counted(edges, "link")].join(
-      " · ",
-    );
+    const parts = this.units.isMachine
+      ? [`${counted(units, "unit")} of ${values.join(" and ").replace("-", "−")}`, `temperature ${temperature}`]
+      : [counted(causes, "cause"), counted(findings, "finding")];
+    byId("counts").textContent = [...parts, counted(edges, this.units.nouns.link)].join(" · ");
     if (about) byId("welcome").prepend(make("p", { class: "about", text: sentence(about) }));
   }
 
@@ -182,6 +193,6 @@ export class Page {
       { class: "button is-small is-quiet" },
     );
     byId("examples").append(...chips.slice(0, FEW), ...(cases.length > FEW ? [more] : []));
-    if (!cases.length) byId("welcome-text").textContent = "Tick what you see, and the causes are ranked here at once.";
+    byId("or-example").hidden = !cases.length;
   }
 }

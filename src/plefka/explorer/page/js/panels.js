@@ -145,12 +145,13 @@ export class Tabs {
   }
 
   #onKey(event, tab) {
-    const here = this.tabs.indexOf(tab);
-    const size = this.tabs.length;
+    const tabs = this.tabs.filter((each) => !each.hidden);
+    const here = tabs.indexOf(tab);
+    const size = tabs.length;
     const places = { ArrowRight: here + 1, ArrowLeft: here - 1, Home: 0, End: size - 1 };
     if (!(event.key in places)) return;
     event.preventDefault();
-    const next = this.tabs[(places[event.key] + size) % size];
+    const next = tabs[(places[event.key] + size) % size];
     this.show(next.id.replace("tab-", ""));
     next.focus();
   }

@@ -29,5 +29,5 @@ function facts(network, theCase, answer) {
     ["Assumed", theCase.isExclusive ? "There is exactly one cause." : "There may be any number of causes."],
     ["Method", theCase.method],
     ...(isAnswered ? [["Numbers", numbers(answer)]] : []),
-  ];
+  ].filter(([term]) => network.causes || term !== "Assumed");
 }

@@ -32,7 +32,7 @@ export class Ranking {
     this.#move(before);
     if (hadFocus && !this.list.contains(document.activeElement)) this.list.querySelector("[tabindex='0']")?.focus();
     const left = total - ranking.length;
-    const noun = this.choice.isOfCauses ? "further cause" : "further unit";
+    const noun = `further ${this.choice.isOfCauses ? this.units.nouns.cause : "unit"}`;
     byId("more").hidden = !(left > 0 && this.top < MOST);
     byId("more").textContent = `Show more (${counted(left, noun)})`;
     byId("ranking-legend").hidden = !ranking.some((each) => each.prior !== null);

@@ -4,18 +4,13 @@ import { usualFault } from "./case.js";
 import { button, byId } from "./elements.js";
 import { counted } from "./words.js";
 
-const TITLES = {
-  probability: ["Most probable causes", "What is most probable"],
-  change: ["Causes by change", "Units by change"],
-};
-
 // Whether it is sorted by change, and anything changed.
 export const isByChange = ({ order, ranking }) =>
   order === "change" && ranking.some((each) => Math.abs(each.probability - each.prior) > 5e-4);
 
 export class RankingChoice {
-  constructor(theCase) {
-    Object.assign(this, { theCase, about: null, used: "probability" });
+  constructor({ nouns }, theCase) {
+    Object.assign(this, { nouns, theCase, about: null, used: "probability" });
     this.targets = byId("targets");
     this.targets.addEventListener("change", () => theCase.rank({ units: this.targets.value }));
     for (const each of this.#orders()) each.addEventListener("click", () => theCase.rank({ order: each.dataset.order }));
@@ -30,8 +25,10 @@ export class RankingChoice {
 
   show(answer) {
     this.used = answer.order;
-    const titles = TITLES[isByChange(answer) ? "change" : "probability"];
-    byId("answer-title").textContent = titles[this.isOfCauses ? 0 : 1];
+    const { Causes, causes } = this.nouns;
+    byId("answer-title").textContent = isByChange(answer)
+      ? `${this.isOfCauses ? Causes : "Units"} by change`
+      : this.isOfCauses ? `Most probable ${causes}` : "What is most probable";
     this.#draw();
   }
 

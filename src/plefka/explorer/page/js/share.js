@@ -92,7 +92,8 @@ export class Share {
   #use(observations, ranked, { method, isExclusive, others, name, note, id }) {
     const key = id ?? this.theCase.newId();
     if (!id && (name || note)) this.named(key, { name, note });
-    this.theCase.replace(observations, { method: method ?? undefined, isExclusive, ranked, others, id: key });
+    const assumed = this.network.causes > 1 && isExclusive; // elsewhere the page would not say so
+    this.theCase.replace(observations, { method: method ?? undefined, isExclusive: assumed, ranked, others, id: key });
     if (this.dialog.open) this.dialog.close();
     announce(`The case was opened: ${counted(observations.size, "observation")}.`);
   }

@@ -102,7 +102,7 @@ export class TwoCases {
     const rows = names.map((name) => [name, ...ranked.map(cell(name))]);
     rows.sort((a, b) => Math.max(b[1].value, b[2].value) - Math.max(a[1].value, a[2].value));
     const shown = rows.slice(0, TOP).map(([name, one, other]) => [name, one.text, other.text, change(one, other)]);
-    fill("two-causes", ["Cause", ...both.map(({ name }) => name), "Change"], shown);
+    fill("two-causes", [this.units.nouns.Cause, ...both.map(({ name }) => name), "Change"], shown);
     byId("two-kinds").textContent = answers.length ? numbers(together(answers)) : "";
   }
 }

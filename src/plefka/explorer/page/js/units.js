@@ -1,7 +1,20 @@
 // The names, roles and state words of all units, and the search among them, which a worker does.
 
+// What readers call units in a network of causes, and in a machine, which has none; other modules ask for `units.nouns`.
+const NOUNS = {
+  cause: ["cause", "unit"],
+  Cause: ["Cause", "Unit"],
+  causes: ["causes", "units"],
+  Causes: ["Causes", "Units"],
+  Findings: ["Findings", "Coupled units"],
+  effects: ["It shows in", "Coupled with"],
+  link: ["link", "coupling"],
+};
+
 export class Units {
   constructor({ names, roles, states }) {
+    this.isMachine = roles.startsWith("u"); // a Boltzmann machine, whose units are neither causes nor findings
+    this.nouns = Object.fromEntries(Object.entries(NOUNS).map(([noun, two]) => [noun, two[Number(this.isMachine)]]));
     this.names = names;
     this.roles = roles;
     this.states = states;
@@ -24,6 +37,7 @@ export class Units {
 
   // [word for off, word for on]
   words(name) {
+    if (this.isMachine) return ["off", "on"];
     const given = this.states?.others?.[this.indexes.get(name)] ?? this.states?.default ?? ["0", "1"];
     return given[0] === "0" && given[1] === "1" ? ["no", "yes"] : given;
   }
@@ -31,7 +45,7 @@ export class Units {
   // The word beside a name in a ranking; none where a unit is simply there, as in "flu 0.42".
   stateWord(name, state) {
     const words = this.words(name);
-    return state === 1 && words.join(" ").toLowerCase() === "no yes" ? "" : words[state];
+    return state === 1 && (this.isMachine || words.join(" ").toLowerCase() === "no yes") ? "" : words[state];
   }
 
   // "toner Low"

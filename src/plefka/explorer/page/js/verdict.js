@@ -58,7 +58,7 @@ export class Verdict {
     ];
   }
 
-  #likelihood({ log_likelihood: value, kind }) {
+  #likelihood({ log_likelihood: value, kind, log_partition: clamped, log_partition_kind: its }) {
     const number = make("b", { id: "log-likelihood", text: value === null ? "–" : minus(value, 4) });
     return make(
       "p",
@@ -67,6 +67,7 @@ export class Verdict {
       number,
       ` · ${KINDS[kind] ?? kind}. It is the natural logarithm of the probability of all observations together. `,
       meaning(kind),
+      its && ` It is ln Z with the observations (${minus(clamped, 4)}, ${KINDS[its]}) less ln Z without them.`,
     );
   }
 
