@@ -1,4 +1,4 @@
-"""A Boltzmann machine on the page: its units and couplings in words that fit them, and nothing that it cannot answer."""
+"""A Boltzmann machine on the page: units and couplings in words that fit them, and only what it can answer."""
 
 import numpy as np
 import pytest

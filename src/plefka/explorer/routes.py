@@ -92,7 +92,7 @@ async def units(
 
 @about.get("/units/names", response_model=answers.NamesAnswer)
 async def names(request: Request) -> Response:
-    """All names in the order of the units, and a letter for each: c for a cause, f for a finding, u for a unit of a machine."""
+    """All names in the order of the units, and a letter for each: c (cause), f (finding), u (of a machine)."""
     network, headers = network_of(request), {"Content-Type": JSON, "Vary": "Accept-Encoding"}
     if "gzip" in request.headers.get("accept-encoding", ""):
         return tagged(network.packed_names, request, {**headers, "Content-Encoding": "gzip"})

@@ -151,12 +151,13 @@ class Answers:
         return {"rows": contents, "seconds": time.perf_counter() - start}
 
     def _content(self, solution: pf.Solution, top: int, faults: FaultsAsked) -> dict[str, Any]:
+        clamped = {"log_partition": solution.log_partition, "log_partition_kind": kind_of(solution, "log_partition")}
         (ranking, total, order), status = fault_ranking(solution, self.without_evidence, faults, top), solution.status
         return {
             "log_likelihood": solution.log_likelihood,
             "interval": solution.log_likelihood_interval,
             "kind": kind_of(solution),
-            **({} if self.network.is_normalised else _clamped(solution)),
+            **({} if self.network.is_normalised else clamped),
             "method": str(solution.methods[0]),
             "status": status.name.lower(),
             "status_text": status.value,
@@ -232,15 +233,9 @@ class Answers:
         return {"names": self.network.names, "rows": np.asarray(states).astype(int).tolist()}
 
 
-def kind_of(solution: pf.Solution) -> str:
-    """What ln P is: "exact", "lower_bound", "upper_bound" or "estimate"."""
-    return str(solution.log_likelihood_accuracy).replace(" ", "_")
-
-
-def _clamped(solution: pf.Solution) -> dict[str, Any]:
-    """ln Z of a machine with the evidence clamped, and what that is; less ln Z without evidence it is ln P."""
-    kind = str(solution.log_partition_accuracy).replace(" ", "_")
-    return {"log_partition": solution.log_partition, "log_partition_kind": kind}
+def kind_of(solution: pf.Solution, number: str = "log_likelihood") -> str:
+    """What ln P, or ln Z, is: "exact", "lower_bound", "upper_bound" or "estimate"."""
+    return str(getattr(solution, f"{number}_accuracy")).replace(" ", "_")
 
 
 def prepared(network: Served | None, warm: list[tuple[str, QuestionFields]]) -> "Worker":

@@ -59,15 +59,15 @@ export class Verdict {
   }
 
   #likelihood({ log_likelihood: value, kind, log_partition: clamped, log_partition_kind: its }) {
-    const number = make("b", { id: "log-likelihood", text: value === null ? "–" : minus(value, 4) });
+    const shown = (number) => (number === null ? "–" : minus(number, 4));
     return make(
       "p",
       { class: "hint likelihood" },
       "ln P(evidence) = ",
-      number,
+      make("b#log-likelihood", shown(value)),
       ` · ${KINDS[kind] ?? kind}. It is the natural logarithm of the probability of all observations together. `,
       meaning(kind),
-      its && ` It is ln Z with the observations (${minus(clamped, 4)}, ${KINDS[its]}) less ln Z without them.`,
+      its && ` It is ln Z with the observations (${shown(clamped)}, ${KINDS[its]}) less ln Z without them.`,
     );
   }
 
