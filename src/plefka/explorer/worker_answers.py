@@ -44,7 +44,7 @@ class Answers:
     """All questions that can be asked about one network."""
 
     def __init__(self, network: Served):
-        self.network = network
+        self.network: Any = network  # each question of the library refuses the networks that it is not for
         self.known = frozenset(network.names)
 
     @cached_property
