@@ -1,74 +1,99 @@
-// The case: what was observed, whether exactly one cause is assumed, the method, and what is ranked and how. Every change
-// can be undone. Each case that was opened has an id of its own, so that undo also goes back to the case before it.
+// The case: its content as links, files and storage have it, {method, exclusive, ranking, evidence, ...}, and an id of its
+// own for each case that was opened. Every change can be undone, also back to the case before.
 
 const MERGE = 1000; // milliseconds within which movements of one slider are one change
 
-// units: "causes", "all" or "chosen"; faults: [[name, 0 or 1]] where another state is the fault than the rarer one
-export const AS_USUAL = Object.freeze({ units: "causes", chosen: [], order: "auto", faults: [], leftOut: [] });
+// units: "causes", "all" or "chosen"; faults: 0 or 1 by name, where another state is the fault than the rarer one
+export const AS_USUAL = Object.freeze({ units: "causes", chosen: [], order: "auto", faults: {}, left_out: [] });
+
+export const LABELS = ["name", "note", "created", "changed", "fingerprint", "network_version"];
+const NO_CONTENT = [...LABELS, "case", "token", "format", "version", "network", "cases"];
 
 // As the service chooses it: the state that is rarer beforehand.
 export const usualFault = (prior) => (prior !== null && prior - 0.5 > 1e-9 ? 0 : 1);
+
+// Whether two contents, or parts of them, are written in the same way.
+export const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+
+// The content of a case among what else a link or file says. What a page does not know of it is kept.
+export function contentOf({ method, exclusive, ranking, evidence, ...rest }) {
+  const others = Object.entries(rest).filter(([name]) => !NO_CONTENT.includes(name));
+  return { method, exclusive, ranking, evidence, ...Object.fromEntries(others) };
+}
+
+// What of a ranking is not as usual.
+export function unusual(ranking) {
+  const parts = Object.entries(ranking).filter(([part, value]) => !isSame(value, AS_USUAL[part]));
+  return parts.length ? Object.fromEntries(parts) : undefined;
+}
 
 export class Case extends EventTarget {
   // newId() -> what tells a case from those before and after it
   constructor(method, newId) {
     super();
-    this.observations = new Map(); // name -> 0 | 1 | {on, off}
-    this.method = method;
-    this.isExclusive = false; // exactly one cause
-    this.ranked = AS_USUAL;
-    this.others = {}; // what a link or file says beyond this: kept for pages that know it
-    this.newId = newId;
-    this.id = newId();
-    this.past = [];
-    this.future = [];
-    this.last = { name: null, time: 0 };
+    Object.assign(this, { newId, past: [], future: [], moved: null }); // moved: {name, time} of a slider
+    Object.assign(this, { id: newId(), content: { method, evidence: {} }, observations: new Map() });
   }
 
   get evidence() {
-    return Object.fromEntries(this.observations); // makes own properties, "__proto__" too
+    return this.content.evidence; // {name: 0 | 1 | {on, off}}, and observations: the same as a Map
+  }
+
+  get method() {
+    return this.content.method;
+  }
+
+  get isExclusive() {
+    return this.content.exclusive === "causes"; // exactly one cause
   }
 
   // What every answer depends on.
   get key() {
-    return JSON.stringify([[...this.observations], this.method, this.isExclusive]);
+    return JSON.stringify([this.evidence, this.method, this.isExclusive]);
+  }
+
+  get ranked() {
+    const { faults, left_out: leftOut, ...ranked } = { ...AS_USUAL, ...this.content.ranking };
+    return { ...ranked, faults: Object.entries(faults), leftOut };
   }
 
   // What a question says of the ranking.
   get rankingFields() {
-    const { units, chosen, order, faults, leftOut } = this.ranked;
-    const ranked = units === "chosen" ? chosen : units;
-    return { units: ranked, order, faults: Object.fromEntries(faults), leave_out: leftOut };
+    const { units, chosen, order, faults, left_out } = { ...AS_USUAL, ...this.content.ranking };
+    return { units: units === "chosen" ? chosen : units, order, faults, leave_out: left_out };
   }
 
   get isSoft() {
-    return [...this.observations.values()].some((value) => typeof value === "object");
+    return Object.values(this.evidence).some((value) => typeof value === "object");
   }
 
   // null: unknown again
   observe(name, value, { merge = false } = {}) {
-    const now = performance.now();
-    const isSame = merge && this.last.name === name && now - this.last.time < MERGE;
     const next = new Map(this.observations);
     if (value === null) next.delete(name);
     else next.set(name, value);
-    this.#change({ observations: next }, isSame);
-    this.last = { name: merge ? name : null, time: now };
+    const time = performance.now();
+    const isSameMove = merge && this.moved?.name === name && time - this.moved.time < MERGE;
+    this.#change({ evidence: Object.fromEntries(next) }, isSameMove); // own properties, "__proto__" too
+    if (merge) this.moved = { name, time };
   }
 
-  // Another case in the place of this one; what is not given stays as it is.
-  replace(observations, { others = this.others, id = this.newId(), ...given }) {
-    const kept = Object.entries(given).filter(([, value]) => value !== undefined);
-    this.#change({ observations: new Map(observations), others, id, ...Object.fromEntries(kept) });
+  // Another case in the place of this one.
+  replace(content, id = this.newId(), isSameMove = false) {
+    const next = contentOf(content);
+    if (id === this.id && isSame(next, this.content)) return;
+    if (!isSameMove) this.past.push(this.#state);
+    this.#go({ id, content: next, observations: new Map(Object.entries(next.evidence)) }, []);
   }
 
   // rank({order: "change"}): the rest of the ranking stays as it is
   rank(change) {
-    this.#change({ ranked: { ...this.ranked, ...change } });
+    const { faults, leftOut, ...ranked } = { ...this.ranked, ...change };
+    this.#change({ ranking: unusual({ ...ranked, faults: Object.fromEntries(faults), left_out: leftOut }) });
   }
 
   assumeOne(isExclusive) {
-    this.#change({ isExclusive });
+    this.#change({ exclusive: isExclusive ? "causes" : undefined });
   }
 
   useMethod(method) {
@@ -76,14 +101,13 @@ export class Case extends EventTarget {
   }
 
   clear() {
-    this.#change({ observations: new Map(), id: this.newId() });
+    this.replace({ ...this.content, evidence: {} });
   }
 
   // What was opened first cannot be undone.
   forget() {
     this.past = [];
-    this.future = [];
-    this.dispatchEvent(new Event("change"));
+    this.#go({}, []);
   }
 
   undo() {
@@ -94,28 +118,23 @@ export class Case extends EventTarget {
     this.#travel(this.future, this.past);
   }
 
-  #now() {
-    const { observations, method, isExclusive, ranked, others, id } = this;
-    return { observations, method, isExclusive, ranked, others, id };
+  get #state() {
+    const { id, content, observations } = this;
+    return { id, content, observations };
   }
 
-  #change(change, isSame = false) {
-    const before = this.#now();
-    const whole = () => `${this.key} ${this.id} ${JSON.stringify(this.ranked)}`;
-    const key = whole();
-    Object.assign(this, change);
-    this.last = { name: null, time: 0 };
-    if (whole() === key) return;
-    if (!isSame) this.past.push(before);
-    this.future = [];
-    this.dispatchEvent(new Event("change"));
+  #change(change, isSameMove) {
+    this.replace({ ...this.content, ...change }, this.id, isSameMove);
   }
 
   #travel(from, to) {
     if (!from.length) return;
-    to.push(this.#now());
-    Object.assign(this, from.pop());
-    this.last = { name: null, time: 0 };
+    to.push(this.#state);
+    this.#go(from.pop(), this.future);
+  }
+
+  #go(state, future) {
+    Object.assign(this, state, { future, moved: null });
     this.dispatchEvent(new Event("change"));
   }
 }

@@ -1,48 +1,68 @@
 // Saved cases to files and back. Nothing of a file is lost: what does not fit the network stays in the record.
 
-import { BadCase, checked, contentOf, fromFile, labelOf, toFile, toFileOfMany } from "./shared_case.js";
-import { download, textOf } from "./share.js";
-import { now } from "./open_case.js";
-import { counted } from "./words.js";
+import { contentOf, LABELS } from "./case.js";
+import { download, told } from "./elements.js";
+import { BadCase, checked, isLikelihood, isObject, parsed } from "./shared_case.js";
+import { now, tried } from "./storage.js";
 
-export function exportOne(record, network) {
-  download(toFile(record.content, network, labelOf(record)), `${network.name}-${record.name}`);
+const ONE = "plefka-case";
+const MANY = "plefka-cases";
+const NETWORK = "plefka";
+const LARGEST = 5e6; // bytes of a file
+
+// record: {name, note, ..., content}; without a name, note and dates where the case has none
+export const exportOne = (record, network) => save(ONE, flat(record), network, record.name || "case");
+
+export const exportAll = (records, network) => save(MANY, { cases: records.map(flat) }, network, "cases");
+
+function save(format, rest, { name: network }, name) {
+  download(JSON.stringify({ format, version: 1, network, ...rest }, null, 2), `${network}-${name}`, "json");
 }
 
-export function exportAll(records, network) {
-  download(toFileOfMany(records, network), `${network.name}-cases`);
+const flat = ({ content, ...record }) => ({
+  ...Object.fromEntries(LABELS.map((field) => [field, record[field] || undefined])),
+  ...content,
+});
+
+// {cases: [{evidence, method, name, note, ...}], isList, unreadable: how many of a list} of a file of this page. One of
+// just {"unit": 0 or 1, ...} leaves the rest of the case as it is at present.
+export async function casesIn(file, present = {}) {
+  if (file.size > LARGEST) throw new BadCase(told("too-large", file.name));
+  const content = NETWORK_NAMES.test(file.name) ? { format: NETWORK } : parsed(await file.text(), "The file");
+  if (isNetwork(content))
+    throw new BadCase(told("is-network", file.name, /\s/.test(file.name) ? `"${file.name}"` : file.name));
+  const isList = content.format === MANY;
+  if (!isList && content.format !== ONE) return { cases: [{ ...present, evidence: content }] };
+  if (content.version !== 1) throw new BadCase(told("other-version", content.version));
+  if (isList && !Array.isArray(content.cases)) throw new BadCase(told("no-cases"));
+  const all = isList ? content.cases : [content];
+  const cases = all.filter((each) => isObject(each?.evidence)).map(labelled);
+  if (!isList && !cases.length) throw new BadCase(told("no-evidence"));
+  return { cases, isList, unreadable: all.length - cases.length };
 }
 
-// The cases of some files, and a sentence for each file, or part of one, that holds none.
-export async function readCases(files) {
-  const cases = [];
-  const refused = [];
-  for (const file of files) {
-    try {
-      const found = fromFile(await textOf(file), file.name);
-      cases.push(...(found.many ?? [{ name: file.name.replace(/\.json$/i, ""), ...found }]));
-      if (found.unreadable) refused.push(unreadable(found, file.name));
-    } catch (error) {
-      refused.push(error instanceof BadCase ? error.message : `${file.name} could not be read.`);
-    }
-  }
-  return { cases, refused };
+function labelled(found) {
+  const [name, note] = [found.name, found.note].map((text) => (typeof text === "string" ? text : ""));
+  const [created, changed] = [found.created, found.changed].map((date) => tried(() => new Date(`${date}`).toISOString()));
+  return { ...found, name, note, created, changed };
 }
 
-export const unreadable = ({ unreadable: count }, fileName) =>
-  `${counted(count, "case")} in ${fileName} had no observations, and could not be read.`;
+const NETWORK_NAMES = /\.(bif|xmlbif|bifxml|xml|uai|erg|xdsl|net|dne|dnet|dsc|npz)(\.gz)?$/i;
+const NETWORK_FIELDS = "weights bias causes findings nodes edges links units variables cpds".split(" ");
+
+// A case has one number, word or pair of likelihoods for each name.
+function isNetwork(content) {
+  const isPart = (part) => Array.isArray(part) || (isObject(part) && !isLikelihood(part));
+  return content.format === NETWORK || NETWORK_FIELDS.filter((field) => isPart(content[field])).length > 1;
+}
 
 // {record, problems: a sentence for each observation that does not fit}
-export function recordOf(found, network, units, guesses) {
-  const { evidence, method, isExclusive = false, ranking = null, others = {} } = found;
-  const { name = "", note = "", created, changed } = found;
-  const { good, problems } = checked(evidence, units, guesses);
-  const fitting = problems.length ? evidence : Object.fromEntries(good);
-  const whole = { method: method ?? network.default_method, isExclusive, ranking, evidence: fitting, others };
-  const content = contentOf(whole);
-  const time = now();
-  const dates = { created: created ?? changed ?? time, changed: changed ?? time };
-  const { fingerprint, network_version } = network;
-  const called = name.trim() || "Case without a name";
-  return { record: { name: called, note, ...dates, fingerprint, network_version, content, first: null }, problems };
+export function recordOf({ name, note = "", created, changed, ...found }, network, units, guesses) {
+  const { good, problems } = checked(found.evidence, units, guesses);
+  const { fingerprint, network_version, default_method: method } = network;
+  const evidence = problems.length ? found.evidence : Object.fromEntries(good);
+  const time = changed ?? now();
+  const label = { name: name.trim() || "Case without a name", note, created: created ?? time, changed: time };
+  const content = contentOf({ method, ...found, evidence });
+  return { record: { ...label, fingerprint, network_version, content, first: null }, problems };
 }

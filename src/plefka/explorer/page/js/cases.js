@@ -1,44 +1,43 @@
 // The dialog of saved cases: the open one, and the list of all that this browser keeps for the network.
 
-import { exportAll, exportOne, readCases, recordOf, unreadable } from "./case_files.js";
-import { button, byId, make } from "./elements.js";
-import { isSame, now, OpenCase, UNSTORED } from "./open_case.js";
-import { contentOf, fromContent } from "./shared_case.js";
+import { isSame } from "./case.js";
+import { casesIn, exportAll, exportOne, recordOf } from "./case_files.js";
+import { button, byId, fill, listed, listen, make, put, told } from "./elements.js";
+import { OpenCase } from "./open_case.js";
+import { BadCase } from "./shared_case.js";
+import { now } from "./storage.js";
 import { about, counted, moment } from "./words.js";
 
 const FEW = 8; // cases that need no search
 const SHOWN = 200; // cases of a list; the search finds others
-const MOST_PROBLEMS = 200;
 const LONG = 60; // letters of a name inside a sentence
 
 export class Cases {
-  // open(content): show a case on the page; compare(key, key): two side by side
+  // open(record, key): show a case on the page; compare(key): beside the open one, or null
   constructor(network, units, theCase, store, { open, compare }) {
     Object.assign(this, { network, units, theCase, store, open, compare });
-    this.opened = new OpenCase(network, theCase, store, (key) => this.#openCaseChanged(key));
+    this.opened = new OpenCase(network, theCase, store, (key) => this.#list(key));
     this.deleted = []; // [key, record], which can be taken back until the page is left
     this.dialog = byId("cases-dialog");
-    this.#listen();
-  }
-
-  #listen() {
-    byId("cases").addEventListener("click", () => this.show());
-    byId("cases-close").addEventListener("click", () => this.dialog.close());
-    byId("cases-search").addEventListener("input", () => this.#list());
-    byId("cases-export").addEventListener("click", () => exportAll(this.#records(), this.network));
-    byId("cases-import").addEventListener("click", () => byId("cases-file").click());
-    byId("cases-file").addEventListener("change", ({ target }) => this.#import([...target.files]));
-    this.dialog.addEventListener("drop", (event) => this.#drop(event));
-    addEventListener("storage", (event) => this.#elsewhere(event));
-    addEventListener("beforeunload", (event) => {
-      if (this.store.unstored.size) event.preventDefault();
+    listen("cases", "click", () => this.show());
+    listen("cases-search", "input", () => this.#list());
+    listen("cases-export", "click", () => exportAll(this.#records(), network));
+    listen("cases-file", "change", ({ target }) => this.#import([...target.files]));
+    listen(this.dialog, "drop", (event) => {
+      event.preventDefault();
+      event.stopPropagation(); // the page itself would open it
+      this.#import([...(event.dataTransfer?.files ?? [])]);
+    });
+    listen(window, "storage", ({ key }) => this.#elsewhere(key));
+    listen(window, "beforeunload", (event) => {
+      if (store.unstored.size) event.preventDefault();
     });
   }
 
   show() {
-    byId("cases-address").textContent = location.host;
-    this.#say();
-    this.#complain();
+    put("cases-address", location.host);
+    put("cases-said", "");
+    put("cases-problems", "");
     byId("cases-search").value = "";
     this.opened.show();
     this.#list();
@@ -50,110 +49,96 @@ export class Cases {
   }
 
   // Another window changed or deleted a case.
-  #elsewhere({ key }) {
+  #elsewhere(key) {
     if (this.dialog.open) this.#list();
     if (key !== this.theCase.id) return;
     const record = this.store.get(key);
-    if (record && !isSame(record.content, contentOf(this.theCase))) this.#open(key, record);
+    if (record && !isSame(record.content, this.theCase.content)) this.#open(key, record);
     else this.opened.show();
   }
 
-  #openCaseChanged(key) {
-    this.#list();
-    if (key) this.#focus(key);
-  }
-
-  #list() {
+  // The list anew. The focus goes to the button with this word in the row of a case, or to its title.
+  #list(focused = null, word = "") {
     const all = this.store.all();
     const words = byId("cases-search").value.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = all.filter(([, record]) => matches(record, words));
+    const found = all.filter(([, record]) => has(record, words));
+    const none = all.length ? "No case has all of these words." : "None yet.";
+    const more = found.length > SHOWN && `The newest ${SHOWN} are shown. Search for others.`;
     byId("cases-search-box").hidden = all.length <= FEW && !words.length;
-    byId("cases-count").textContent = words.length ? `${found.length} of ${all.length}` : all.length;
-    byId("cases-none").textContent = found.length ? "" : all.length ? "No case has all of these words." : "None yet.";
-    if (found.length > SHOWN) byId("cases-none").textContent = `The newest ${SHOWN} are shown. Search for others.`;
-    byId("cases-list").replaceChildren(...found.slice(0, SHOWN).map(([key, record]) => this.#row(key, record)));
-    byId("cases-export").disabled = all.length === 0;
+    byId("cases-export").disabled = !all.length;
+    put("cases-count", words.length ? `${found.length} of ${all.length}` : all.length);
+    put("cases-none", found.length ? more : none);
+    const rows = new Map(found.slice(0, SHOWN).map(([key, record]) => [key, this.#row(key, record)]));
+    put("cases-list", [...rows.values()]);
+    if (!focused) return;
+    const buttons = [...(rows.get(focused)?.querySelectorAll("button") ?? [])];
+    (buttons.find((each) => each.textContent === word) ?? buttons[0] ?? byId("case-name")).focus();
   }
 
   #row(key, record) {
-    const row = byId("saved-case").content.firstElementChild.cloneNode(true);
-    const [title, note] = row.querySelectorAll("bdi");
     const isOpen = key === this.theCase.id;
-    row.dataset.key = key;
+    const row = fill("saved-case", {
+      ".case-title": { onclick: () => this.#open(key, record) },
+      ".case-title bdi": record.name,
+      em: { hidden: !isOpen },
+      ".hint": this.#facts(key, record),
+      ".case-note bdi": record.note,
+    });
     row.classList.toggle("is-open", isOpen);
-    row.querySelector("em").hidden = !isOpen;
-    row.querySelector(".hint").append(...this.#facts(key, record));
-    title.textContent = record.name;
-    note.textContent = record.note;
     const acts = {
       Rename: () => this.#rename(key, record, row),
       Copy: () => this.#copy(record),
-      Compare: () => this.compare(this.theCase.id, isOpen ? null : key),
+      Compare: () => this.compare(isOpen ? null : key),
       Export: () => exportOne(record, this.network),
       Delete: () => this.#delete(key, record),
     };
-    row.querySelector(".case-title").addEventListener("click", () => this.#open(key, record));
-    for (const each of row.querySelectorAll(".case-actions button")) {
-      each.setAttribute("aria-label", `${each.textContent} ${record.name}`);
-      each.addEventListener("click", acts[each.textContent]);
-    }
+    for (const each of row.querySelectorAll(".case-actions button"))
+      put(each, { "aria-label": `${each.textContent} ${record.name}`, onclick: acts[each.textContent] });
     return row;
   }
 
   #facts(key, { content, first, created, changed, fingerprint }) {
     const isOther = fingerprint && fingerprint !== this.network.fingerprint;
-    const number = first && about(first.probability, first.accuracy);
-    const best = first ? [" · first: ", make("bdi", { text: first.name }), ` ${number}`] : [];
     return [
       counted(Object.keys(content.evidence).length, "observation"),
-      ...best,
+      first && [" · first: ", make("bdi", first.name), ` ${about(first.probability, first.accuracy)}`],
       ` · changed ${moment(changed)} · created ${moment(created)}`,
-      isOther ? " · saved with another version of this network" : "",
-      this.store.isStored(key) ? "" : make("strong", { text: " · only in this window: export it" }),
+      isOther && " · saved with another version of this network",
+      !this.store.isStored(key) && make("strong", " · only in this window: export it"),
     ];
   }
 
-  #focus(key, word) {
-    const row = [...byId("cases-list").children].find((each) => each.dataset.key === key);
-    const buttons = [...(row?.querySelectorAll("button") ?? [])];
-    (buttons.find((each) => each.textContent === word) ?? buttons[0] ?? byId("case-name")).focus();
-  }
-
   // Where something of it does not fit the network, the rest is opened as another case, and the saved one stays.
-  #open(key, record) {
+  #open(key, { name, note, content }) {
     this.dialog.close();
-    this.open({ ...fromContent(record.content), name: record.name, note: record.note, id: key });
+    this.open({ ...content, name, note }, key);
   }
 
   #rename(key, record, row) {
-    const field = make("input", { type: "text", "aria-label": `New name of ${record.name}`, maxlength: 200 });
-    field.value = record.name;
-    const leave = () => {
-      this.#list();
-      this.#focus(key, "Rename");
+    const leave = () => this.#list(key, "Rename");
+    const onkeydown = (event) => {
+      if (event.key !== "Escape") return;
+      event.preventDefault(); // which would close the dialog
+      leave();
     };
-    const form = make("form", { class: "link-row" }, field, make("button", { class: "button", text: "Rename" }));
-    form.addEventListener("submit", (event) => {
+    const onsubmit = (event) => {
       event.preventDefault();
       this.store.put(key, { ...record, name: field.value.trim() || record.name, changed: now() });
       this.opened.show();
       leave();
-    });
-    field.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape") return;
-      event.preventDefault(); // which would close the dialog
-      leave();
-    });
-    row.querySelector(".case-head").replaceChildren(form);
+    };
+    const label = `New name of ${record.name}`;
+    const form = fill("new-name", { input: { value: record.name, "aria-label": label, onkeydown } });
+    const field = form.querySelector("input");
+    put(row.querySelector(".case-head"), put(form, { onsubmit }));
     field.select();
   }
 
   #copy(record) {
     const key = this.store.newKey();
     this.store.put(key, { ...record, name: `${record.name} (copy)`, created: now(), changed: now() });
-    this.#list();
-    this.#focus(key);
-    this.#say(named(record, " was copied."));
+    this.#list(key);
+    this.#say(record, " was copied.");
   }
 
   #delete(key, record) {
@@ -167,9 +152,8 @@ export class Cases {
 
   // The case that was deleted last can be taken back, then the one before it.
   #offerBack() {
-    const [, record] = this.deleted.at(-1);
     const back = button("Take back", () => this.#takeBack());
-    this.#say(named(record, " was deleted."), back);
+    this.#say(this.deleted.at(-1)[1], " was deleted.", back);
     back.focus();
   }
 
@@ -177,90 +161,66 @@ export class Cases {
     const [key, record] = this.deleted.pop();
     this.store.put(key, record);
     if (key === this.theCase.id) this.opened.follow();
-    this.#list();
     if (this.deleted.length) this.#offerBack();
-    else this.#say(named(record, " is back."));
-    this.#focus(key);
+    else this.#say(record, " is back.");
+    this.#list(key);
   }
 
-  #drop(event) {
-    event.preventDefault();
-    event.stopPropagation(); // the page itself would open it
-    this.#import([...(event.dataTransfer?.files ?? [])]);
+  #say({ name }, happened, ...more) {
+    put("cases-said", make("p", make("bdi", short(name)), happened), more);
+  }
+
+  // Files of many cases, which were opened or dropped on the page.
+  add(files) {
+    this.show();
+    this.#import(files);
   }
 
   async #import(files) {
-    const { cases, refused } = await readCases(files);
+    const [cases, refused] = [[], []];
+    for (const file of files)
+      try {
+        const { cases: found, unreadable } = await casesIn(file);
+        cases.push(...found.map((each) => ({ name: file.name.replace(/\.json$/i, ""), ...each })));
+        if (unreadable) refused.push(told("unreadable", counted(unreadable, "case"), file.name));
+      } catch (error) {
+        refused.push(error instanceof BadCase ? error.message : `${file.name} could not be read.`);
+      }
     byId("cases-file").value = "";
-    this.#add(cases, refused);
-  }
-
-  // The cases of a file of many, which was opened or dropped on the page.
-  add(found, fileName) {
-    this.show();
-    this.#add(found.many, found.unreadable ? [unreadable(found, fileName)] : []);
-  }
-
-  #add(cases, refused) {
     const known = new Set(this.#records().map(keyOf));
+    const before = known.size;
     const misfits = [];
     const guesses = { left: 20 }; // of all cases together
-    let added = 0;
     for (const each of cases) {
       const { record, problems } = recordOf(each, this.network, this.units, guesses);
       misfits.push(...problems.map((problem) => `${short(record.name)}: ${problem}`));
-      if (known.has(keyOf(record))) continue;
+      if (!known.has(keyOf(record))) this.store.put(this.store.newKey(), record);
       known.add(keyOf(record));
-      this.store.put(this.store.newKey(), record);
-      added += 1;
     }
     this.#list();
-    this.#say(make("p", { text: this.#summary(added, cases.length - added) }));
-    this.#complain(refused, misfits);
-  }
-
-  #summary(added, there) {
-    return [
-      `${counted(added, "case")} ${added === 1 ? "was" : "were"} added.`,
-      there ? `${counted(there, "case")} ${there === 1 ? "was" : "were"} in the list already.` : "",
-      this.store.unstored.size ? UNSTORED : "",
-    ].join(" ");
-  }
-
-  #say(...elements) {
-    byId("cases-said").replaceChildren(...elements);
-  }
-
-  #complain(refused = [], misfits = []) {
-    byId("cases-problems").replaceChildren(
-      ...listed("Not taken:", refused),
-      ...listed("What does not fit this network stays with its case, and is left out when it is opened:", misfits),
+    const added = known.size - before;
+    put(
+      "cases-said",
+      `${were(added)} added.`,
+      added < cases.length && ` ${were(cases.length - added)} in the list already.`,
+      this.store.unstored.size > 0 && ` ${told("unstored")}`,
     );
+    const wrong = [["Not taken:", refused], [told("misfits"), misfits]].filter(([, sentences]) => sentences.length);
+    put("cases-problems", wrong.map((each) => listed(...each)));
   }
 }
 
-function listed(title, sentences) {
-  if (!sentences.length) return [];
-  const shown = sentences.slice(0, MOST_PROBLEMS).map((text) => make("li", { text }));
-  const more = sentences.length - shown.length;
-  const rest = more > 0 ? [make("li", { text: `and ${more} more` })] : [];
-  return [make("p", {}, make("strong", { text: title })), make("ul", {}, ...shown, ...rest)];
-}
+const were = (number) => `${counted(number, "case")} ${number === 1 ? "was" : "were"}`;
 
 const keyOf = ({ name, note, content }) => JSON.stringify([name, note, content]);
 
-const texts = new WeakMap(); // of records, for the search
-
-function matches(record, words) {
+function has({ name, note, content }, words) {
   if (!words.length) return true;
-  const { name, note, content } = record;
-  if (!texts.has(record)) texts.set(record, [name, note, ...Object.keys(content.evidence)].join("\n").toLowerCase());
-  return words.every((word) => texts.get(record).includes(word));
+  const text = [name, note, ...Object.keys(content.evidence)].join("\n").toLowerCase();
+  return words.every((word) => text.includes(word));
 }
 
 function short(name) {
   const letters = [...name];
   return letters.length > LONG ? `${letters.slice(0, LONG - 1).join("")}…` : name;
 }
-
-const named = ({ name }, happened) => make("p", {}, make("bdi", { text: short(name) }), happened);

@@ -1,10 +1,10 @@
 // A part of the page that can fill the window, and comes back to its place.
 
-import { button, make } from "./elements.js";
+import { button, listen, make } from "./elements.js";
 
 export function fullScreen(part, title) {
   const slot = make("div");
-  const dialog = make("dialog", { class: "full", "aria-label": title });
+  const dialog = make("dialog.full", { "aria-label": title });
   const toggle = button("Full screen", () => (dialog.open ? dialog.close() : open()), { "data-key": "full" });
   document.body.append(dialog);
 
@@ -13,14 +13,14 @@ export function fullScreen(part, title) {
     toggle.textContent = dialog.open ? "Close full screen" : "Full screen";
     return slot;
   };
-  function open() {
+  const turn = () => {
+    place();
+    toggle.focus();
+  };
+  const open = () => {
     dialog.showModal();
-    place();
-    toggle.focus();
-  }
-  dialog.addEventListener("close", () => {
-    place();
-    toggle.focus();
-  });
+    turn();
+  };
+  listen(dialog, "close", turn);
   return { place, button: toggle };
 }

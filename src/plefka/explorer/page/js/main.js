@@ -4,7 +4,7 @@ import { askForToken, load, showConnection } from "./connection.js";
 import { announce, byId, jumpTo } from "./elements.js";
 import { Page } from "./page.js";
 import { Service } from "./service.js";
-import { fromFragment, toFragment } from "./shared_case.js";
+import { addressOf, contentInAddress } from "./shared_case.js";
 import { theme } from "./theme.js";
 import { sentence } from "./words.js";
 
@@ -35,26 +35,18 @@ function takeToken(service) {
   history.replaceState(null, "", `${location.pathname}${location.search}${parts.size ? `#${parts}` : ""}`);
 }
 
-function openFromAddress(page) {
+function openFromAddress({ share, network }) {
   try {
-    const { evidence, method, isExclusive, ranking, others } = fromFragment(location.hash);
-    page.case.others = others;
-    if (evidence || method || isExclusive || ranking)
-      page.share.take(
-        { evidence: evidence ?? {}, method: method ?? page.network.default_method, isExclusive, ranking, others },
-        "this link",
-      );
+    const content = contentInAddress();
+    if (content) share.take({ ...content, method: content.method ?? network.default_method }, "this link");
   } catch (error) {
-    page.share.refuse(error);
+    share.refuse(error);
   }
 }
 
 function keepAddress(page, service) {
   let timer = 0;
-  const write = () => {
-    const fragment = toFragment(page.case, page.network.default_method);
-    history.replaceState(null, "", `${location.pathname}${location.search}${fragment ? `#${fragment}` : ""}`);
-  };
+  const write = () => history.replaceState(null, "", addressOf(page.case.content, page.network.default_method));
   page.case.addEventListener("change", () => {
     clearTimeout(timer);
     timer = setTimeout(write, WRITE);

@@ -78,15 +78,11 @@ export class Page {
     const { network, units } = this;
     const two = new TwoCases(service, units, this.case, store);
     this.cases = new Cases(network, units, this.case, store, {
-      open: (content) => this.share.take(content, "this case"),
-      compare: (one, other) => two.open(one, other),
+      open: (record, key) => this.share.take(record, "this case", key),
+      compare: (key) => two.open(key),
     });
-    this.share = new Share(network, units, this.case, {
-      label: (id) => this.cases.opened.label(id),
-      named: (id, label) => this.cases.opened.named(id, label),
-      add: (found, fileName) => this.cases.add(found, fileName),
-    });
-    keepPaper(network, this.case, { label: () => this.cases.opened.label(), answer: () => this.asking.answer });
+    this.share = new Share(network, units, this.case, this.cases);
+    keepPaper(network, this.case, { label: () => this.cases.opened.label, answer: () => this.asking.answer });
   }
 
   #makePanels(service, observe) {
@@ -182,7 +178,7 @@ export class Page {
   }
 
   #examples(cases) {
-    const start = ({ evidence }) => this.share.take({ evidence, method: null }, "this example");
+    const start = ({ evidence }) => this.share.take({ ...this.case.content, evidence }, "this example");
     const chips = cases.map((each) => button(each.title, () => start(each), { class: "button is-small" }));
     const more = button(
       `${cases.length - FEW} more`,

@@ -1,135 +1,84 @@
 // The dialog that shares a case by link or file, and opens one.
 
-import { announce, button, byId, make } from "./elements.js";
-import { BadCase, checked, checkedRanking, contentOf, fromFile, toFile, toFragment } from "./shared_case.js";
+import { casesIn, exportOne } from "./case_files.js";
+import { announce, button, byId, listed, listen, make, put } from "./elements.js";
+import { addressOf, BadCase, checked, checkedRanking } from "./shared_case.js";
 import { counted } from "./words.js";
 
-const LARGEST = 5e6; // bytes of a file
-const LONGEST = 80; // characters of a file's name
-
-// The words of a file; a binary file gives words that are no case.
-export function textOf(file) {
-  if (file.size > LARGEST) throw new BadCase(`A case file must be smaller than 5 MB; ${file.name} is larger.`);
-  return file.text();
-}
-
-export function download(text, name) {
-  const address = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-  const link = make("a", { href: address, download: `${name.replace(/[^\w.-]+/g, "_").slice(0, LONGEST)}.json` });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 10000);
-}
-
 export class Share {
-  // label(id): {name, note, ...} of a case or null; named(id, {name, note}): a case that came with them;
-  // add(found, fileName): a file of many cases
-  constructor(network, units, theCase, { label, named, add }) {
-    Object.assign(this, { network, units, theCase, label, named, add });
-    this.dialog = byId("share-dialog");
-    byId("share").addEventListener("click", () => this.open());
-    byId("share-copy").addEventListener("click", () => this.#copy());
-    byId("share-save").addEventListener("click", () => this.#save());
-    byId("share-open").addEventListener("click", () => byId("share-file").click());
-    byId("share-file").addEventListener("change", () => this.#read());
-    document.addEventListener("dragover", (event) => event.preventDefault());
-    document.addEventListener("drop", (event) => this.#drop(event));
+  // cases: which know the names of cases, and take files of many
+  constructor(network, units, theCase, cases) {
+    Object.assign(this, { network, units, theCase, cases, dialog: byId("share-dialog") });
+    const record = () => ({ ...cases.opened.label, content: theCase.content });
+    listen("share", "click", () => this.#show("Share this case"));
+    listen("share-copy", "click", () => this.#copy());
+    listen("share-save", "click", () => exportOne(record(), network));
+    listen("share-file", "change", ({ target }) => this.#read(target.files));
+    listen(document, "dragover", (event) => event.preventDefault());
+    listen(document, "drop", (event) => {
+      const files = event.dataTransfer?.files ?? [];
+      if (files.length) event.preventDefault();
+      this.#read(files);
+    });
   }
 
-  // mode: "share", or "problem" where a case could not be opened
-  open(mode = "share") {
-    this.dialog.dataset.mode = mode;
-    byId("share-title").textContent = mode === "share" ? "Share this case" : "This case could not be opened";
-    byId("share-link").value = this.link;
-    byId("share-copied").textContent = "";
-    byId("share-problems").replaceChildren();
+  #show(title, ...problems) {
+    put("share-title", title);
+    byId("share-link").value = location.origin + addressOf(this.theCase.content, this.network.default_method);
+    put("share-copied", "");
+    put("share-problems", problems);
     if (!this.dialog.open) this.dialog.showModal();
   }
 
-  get link() {
-    const fragment = toFragment(this.theCase, this.network.default_method);
-    return `${location.origin}${location.pathname}${fragment ? `#${fragment}` : ""}`;
+  #complain(title, sentences, ...buttons) {
+    const shown = listed(title, sentences, 8);
+    this.#show("This case could not be opened", shown, make("div.dialog-buttons", buttons));
   }
 
-  // Evidence from a link or file: taken where all of it fits, otherwise the reader decides.
-  // Without `ranking`, what is ranked stays as it is.
-  take(content, from) {
-    const { good, problems: observations } = checked(content.evidence, this.units);
-    const { ranking } = content;
-    const ranked = ranking === undefined ? { problems: [] } : checkedRanking(ranking ?? {}, this.units);
-    const problems = [...observations, ...ranked.problems];
-    if (!problems.length) return this.#use(good, ranked.good, content);
-    this.open("problem");
-    const verb = problems.length === 1 ? "does" : "do";
-    const what = ranked.problems.length ? "name" : "observation";
-    const title = `${counted(problems.length, what)} in ${from} ${verb} not fit this network.`;
+  // A content, with the name and note of the case, if it has: opened where all of it fits, otherwise the reader decides.
+  // id: of a saved case
+  take({ name, note, ...content }, from, id = null) {
+    const { good, problems } = checked(content.evidence, this.units);
+    const { ranking, problems: names } = checkedRanking(content.ranking, this.units);
+    const method = typeof content.method === "string" ? content.method : this.theCase.method;
+    const exclusive = this.network.causes > 1 ? content.exclusive : undefined; // elsewhere the page would not say so
+    const open = (key) => {
+      const own = key ?? this.theCase.newId();
+      if (!key && (name || note)) this.cases.opened.named(own, { name, note });
+      this.theCase.replace({ ...content, method, exclusive, ranking, evidence: Object.fromEntries(good) }, own);
+      this.dialog.close();
+      announce(`The case was opened: ${counted(good.size, "observation")}.`);
+    };
+    problems.push(...names);
+    if (!problems.length) return open(id);
+    const what = counted(problems.length, names.length ? "name" : "observation");
+    const title = `${what} in ${from} ${problems.length === 1 ? "does" : "do"} not fit this network.`;
     const others = good.size === 1 ? "the other observation" : `the other ${good.size} observations`;
-    const open = () => this.#use(good, ranked.good, { ...content, id: null });
-    const rest = good.size ? [button(`Open ${others}`, open)] : [];
-    this.#complain(title, problems, rest);
+    this.#complain(title, problems, good.size > 0 && button(`Open ${others}`, () => open(null)));
   }
 
   refuse(error) {
     if (!(error instanceof BadCase)) throw error;
-    this.open("problem");
-    this.#complain(error.message, [], []);
-  }
-
-  #complain(title, problems, buttons) {
-    const shown = problems.slice(0, 8);
-    const more = problems.length - shown.length;
-    byId("share-problems").replaceChildren(
-      make("p", {}, make("strong", { text: title })),
-      make(
-        "ul",
-        {},
-        ...shown.map((text) => make("li", { text })),
-        more > 0 && make("li", { text: `and ${more} more` }),
-      ),
-      make("div", { class: "dialog-buttons" }, ...buttons),
-    );
-  }
-
-  #use(observations, ranked, { method, isExclusive, others, name, note, id }) {
-    const key = id ?? this.theCase.newId();
-    if (!id && (name || note)) this.named(key, { name, note });
-    const assumed = this.network.causes > 1 && isExclusive; // elsewhere the page would not say so
-    this.theCase.replace(observations, { method: method ?? undefined, isExclusive: assumed, ranked, others, id: key });
-    if (this.dialog.open) this.dialog.close();
-    announce(`The case was opened: ${counted(observations.size, "observation")}.`);
+    this.#complain(error.message, []);
   }
 
   async #copy() {
     const field = byId("share-link");
     field.select();
-    const isCopied = await navigator.clipboard?.writeText(field.value).then(
-      () => true,
-      () => false,
-    );
-    byId("share-copied").textContent =
-      isCopied || document.execCommand("copy") ? "The link is copied." : "Press Ctrl-C to copy the link.";
+    const copying = navigator.clipboard?.writeText(field.value).then(() => true);
+    const isCopied = (await copying?.catch(() => false)) || document.execCommand("copy");
+    put("share-copied", isCopied ? "The link is copied." : "Press Ctrl-C to copy the link.");
   }
 
-  #save() {
-    const label = this.label(this.theCase.id);
-    download(toFile(contentOf(this.theCase), this.network, label), `${this.network.name}-${label?.name || "case"}`);
-  }
-
-  async #read(file = byId("share-file").files[0]) {
+  async #read([file]) {
     if (!file) return;
     try {
-      const found = fromFile(await textOf(file), file.name);
-      if (found.many) this.add(found, file.name);
-      else this.take(found, "this file");
+      const { cases, isList } = await casesIn(file, this.theCase.content);
+      if (isList) this.cases.add([file]);
+      else this.take(cases[0], "this file");
     } catch (error) {
       this.refuse(error);
     }
     byId("share-file").value = "";
-  }
-
-  #drop(event) {
-    const [file] = event.dataTransfer?.files ?? [];
-    if (!file) return;
-    event.preventDefault();
-    this.#read(file);
   }
 }

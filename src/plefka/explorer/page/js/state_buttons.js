@@ -1,31 +1,23 @@
 // Three buttons for one unit: its on word, its off word, and "how sure". Pressed again, the unit is unknown.
 
-import { icon, make, readable, set } from "./elements.js";
+import { fill, put, readable } from "./elements.js";
 
 export const SURE = { on: 0.8, off: 0.2 }; // what "how sure" starts from
 
 // choose(value): 1, 0, {on, off} or null
 export function stateButtons(choose) {
-  const buttons = ["on", "off", "sure"].map((part) =>
-    make("button", { type: "button", class: `state is-${part}`, "data-part": part, onclick: press }),
-  );
-  buttons[2].append(icon("sure"));
-  const group = make("span", { class: "states", role: "group" }, ...buttons);
-
-  function press({ currentTarget }) {
-    const isPressed = currentTarget.getAttribute("aria-pressed") === "true";
-    choose(isPressed ? null : { on: 1, off: 0, sure: SURE }[currentTarget.dataset.part]);
-  }
+  const onclick = ({ currentTarget: { dataset, ariaPressed } }) =>
+    choose(ariaPressed === "true" ? null : { on: 1, off: 0, sure: SURE }[dataset.part]);
+  const parts = { ".is-on": { onclick }, ".is-off": { onclick }, ".is-sure": { onclick } };
+  const group = fill("states", parts);
+  const buttons = [...group.children];
 
   function show(name, [offWord, onWord], value) {
-    group.setAttribute("aria-label", name);
-    const words = [onWord, offWord, "how sure"];
     const pressed = [value === 1, value === 0, typeof value === "object" && value !== null];
-    buttons.forEach((button, k) => {
-      if (k < 2 && button.textContent !== words[k]) set(button, "unit", words[k]);
-      button.setAttribute("aria-pressed", String(pressed[k]));
-      button.setAttribute("aria-label", `${name}: ${words[k]}`);
-      button.title = k === 2 ? "How sure: weigh yes against no" : readable(words[k]);
+    put(group, { "aria-label": name });
+    [onWord, offWord, "how sure"].forEach((word, k) => {
+      put(buttons[k], { "aria-pressed": String(pressed[k]), "aria-label": `${name}: ${word}` });
+      if (k < 2 && buttons[k].textContent !== word) put(buttons[k], { unit: word, title: readable(word) });
     });
   }
 
@@ -33,10 +25,9 @@ export function stateButtons(choose) {
 }
 
 // Y, N, S and Delete do the same for the unit that has the focus.
-const KEYS = { y: 1, n: 0, s: SURE, u: null, Delete: null, Backspace: null };
+const KEYS = { y: 1, n: 0, s: SURE, u: null, delete: null, backspace: null };
 
-export function valueOfKey(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey) return undefined;
-  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-  return Object.hasOwn(KEYS, key) ? KEYS[key] : undefined;
+export function valueOfKey({ key, ctrlKey, metaKey, altKey }) {
+  const isOne = Object.hasOwn(KEYS, key.toLowerCase()) && !(ctrlKey || metaKey || altKey);
+  return isOne ? KEYS[key.toLowerCase()] : undefined;
 }

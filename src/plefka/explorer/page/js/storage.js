@@ -1,30 +1,25 @@
 // What this browser keeps for this address. Its storage may be blocked or full: then nothing here throws.
 
-export function read(key, kind = "localStorage") {
+export function tried(act, otherwise) {
   try {
-    return globalThis[kind].getItem(key);
+    return act();
   } catch {
-    return null;
+    return otherwise;
   }
 }
+
+export const read = (key, kind = "localStorage") => tried(() => globalThis[kind].getItem(key), null);
 
 // Whether it is kept now.
-export function write(key, value, kind = "localStorage") {
-  try {
+export const write = (key, value, kind = "localStorage") =>
+  tried(() => {
     globalThis[kind].setItem(key, value);
     return true;
-  } catch {
-    return false;
-  }
-}
+  }, false);
 
-function remove(key) {
-  try {
-    localStorage.removeItem(key);
-  } catch {
-    return; // what is blocked holds nothing
-  }
-}
+export const remove = (key) => tried(() => localStorage.removeItem(key));
+
+export const now = () => new Date().toISOString();
 
 const PREFIX = "plefka-case";
 
@@ -38,14 +33,13 @@ export class CaseStore {
 
   // Of a case that is not there yet.
   newKey() {
-    const random = [...crypto.getRandomValues(new Uint32Array(3))].map((part) => part.toString(36)).join("");
-    return [PREFIX, ...this.network, random].join("/");
+    return [PREFIX, ...this.network, crypto.getRandomValues(new Uint32Array(3)).join("")].join("/");
   }
 
   get(key) {
     if (this.unstored.has(key)) return this.unstored.get(key);
     const text = read(key);
-    if (this.known.get(key)?.[0] !== text) this.known.set(key, [text, readable(text)]);
+    if (this.known.get(key)?.[0] !== text) this.known.set(key, [text, recordIn(text)]);
     return this.known.get(key)[1];
   }
 
@@ -54,9 +48,8 @@ export class CaseStore {
   }
 
   put(key, record) {
-    this.unstored.delete(key);
-    if (!write(key, JSON.stringify(record))) this.unstored.set(key, record);
-    return this.isStored(key);
+    if (write(key, JSON.stringify(record))) this.unstored.delete(key);
+    else this.unstored.set(key, record);
   }
 
   remove(key) {
@@ -67,9 +60,9 @@ export class CaseStore {
   // [key, record] of this network, newest first: of its name, as it may have been edited, or of its fingerprint, as its
   // file may have another name now.
   all() {
-    const keys = new Set([...ownKeys().filter((key) => this.#isOfNetwork(key)), ...this.unstored.keys()]);
-    const found = [...keys].map((key) => [key, this.get(key)]).filter(([, record]) => record);
-    return found.sort(([, a], [, b]) => (a.changed < b.changed ? 1 : a.changed > b.changed ? -1 : 0));
+    const stored = tried(() => Object.keys(localStorage), []).filter((key) => this.#isOfNetwork(key));
+    const found = [...new Set([...stored, ...this.unstored.keys()])].map((key) => [key, this.get(key)]);
+    return found.filter(([, record]) => record).sort(([, a], [, b]) => (a.changed < b.changed) - (b.changed < a.changed));
   }
 
   #isOfNetwork(key) {
@@ -78,19 +71,8 @@ export class CaseStore {
   }
 }
 
-function ownKeys() {
-  try {
-    return Object.keys(localStorage);
-  } catch {
-    return [];
-  }
-}
-
-function readable(text) {
-  try {
+const recordIn = (text) =>
+  tried(() => {
     const record = JSON.parse(text);
     return typeof record.name === "string" && record.content.evidence instanceof Object ? record : null;
-  } catch {
-    return null;
-  }
-}
+  }, null);

@@ -1,25 +1,26 @@
 // Light and dark: as the system has it, unless the reader chooses.
 
-import { announce, byId } from "./elements.js";
+import { announce, byId, listen, put } from "./elements.js";
 import { read, write } from "./storage.js";
 
 const KEY = "plefka-theme";
-const ORDER = ["system", "light", "dark"];
 const NAMES = { system: "System", light: "Light", dark: "Dark" };
 
 export function theme() {
-  let current = ORDER.includes(read(KEY)) ? read(KEY) : "system";
-  const show = () => {
-    document.documentElement.dataset.theme = current;
-    byId("theme-icon").setAttribute("href", `#icon-${current}`);
-    byId("theme-name").textContent = NAMES[current];
-    byId("theme").setAttribute("aria-label", `Colours: ${NAMES[current]}`);
+  const names = Object.keys(NAMES);
+  const show = (chosen) => {
+    const label = `Colours: ${NAMES[chosen]}`;
+    document.documentElement.dataset.theme = chosen;
+    put("theme-icon", { href: `#icon-${chosen}` });
+    put("theme-name", NAMES[chosen]);
+    put("theme", { "aria-label": label });
+    return label;
   };
-  byId("theme").addEventListener("click", () => {
-    current = ORDER[(ORDER.indexOf(current) + 1) % ORDER.length];
-    write(KEY, current);
-    show();
-    announce(`Colours: ${NAMES[current]}`);
+  let place = Math.max(0, names.indexOf(read(KEY)));
+  show(names[place]);
+  listen("theme", "click", () => {
+    place = (place + 1) % names.length;
+    write(KEY, names[place]);
+    announce(show(names[place]));
   });
-  show();
 }

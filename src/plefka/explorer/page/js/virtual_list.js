@@ -1,5 +1,7 @@
 // A list of any length of which only the rows in sight are elements. A row is as high as one line, or as two.
 
+import { listen, put, roam } from "./elements.js";
+
 const BEYOND = 6; // rows above and below what is in sight
 
 export class VirtualList {
@@ -8,10 +10,15 @@ export class VirtualList {
     Object.assign(this, { scroller, list, makeRow, count: 0, rows: [], active: 0, part: 0 });
     this.height = 0; // of one line
     this.tops = new Uint32Array(1); // of the rows and of their end, in lines
-    scroller.addEventListener("scroll", () => this.#plan(), { passive: true });
+    listen(scroller, "scroll", () => this.#plan());
     new ResizeObserver(() => this.#plan()).observe(scroller);
-    list.addEventListener("keydown", (event) => this.#onKey(event));
-    list.addEventListener("focusin", (event) => this.#onFocus(event));
+    listen(list, "keydown", (event) => this.#onKey(event));
+    listen(list, "focusin", ({ target }) => {
+      const row = this.rows.find(({ element }) => element.contains(target));
+      this.active = row.position;
+      this.part = Math.max(0, row.buttons.indexOf(target));
+      this.#roam();
+    });
   }
 
   // isHigh(position): whether this row needs two lines
@@ -26,34 +33,42 @@ export class VirtualList {
 
   // Draw at once; scrolling draws at most once for each frame.
   draw() {
-    this.height = this.#rowHeight();
-    this.list.style.height = `${this.tops[this.count] * this.height}px`;
-    const first = Math.max(0, this.#at(this.scroller.scrollTop) - BEYOND);
-    const inSight = Math.ceil(this.scroller.clientHeight / this.height) + 2 * BEYOND;
-    const last = Math.min(this.count, first + inSight);
-    this.#fit(last - first);
-    this.rows.forEach((row, k) => this.#place(row, first, last, k));
+    const { list, scroller, rows, tops, count } = this;
+    this.height = parseFloat(getComputedStyle(list).getPropertyValue("--row")) || 44;
+    list.style.height = `${tops[count] * this.height}px`;
+    const top = tops.findLastIndex((lines) => lines * this.height <= scroller.scrollTop);
+    const first = Math.min(Math.max(0, top - BEYOND), count);
+    const last = Math.min(count, first + Math.ceil(scroller.clientHeight / this.height) + 2 * BEYOND);
+    while (rows.length < last - first) {
+      rows.push(this.makeRow());
+      list.append(rows.at(-1).element);
+    }
+    while (rows.length > last - first) rows.pop().element.remove();
+    for (let position = first; position < last; position += 1) this.#place(position);
     this.#roam();
   }
 
-  // The row at a height, by halving.
-  #at(pixels) {
-    let [low, high] = [0, this.count];
-    while (high - low > 1) {
-      const middle = (low + high) >> 1;
-      if (this.tops[middle] * this.height <= pixels) low = middle;
-      else high = middle;
-    }
-    return low;
+  // A row keeps its position modulo their number, so that scrolling moves few of them and focus stays where it is.
+  #place(position) {
+    const row = this.rows[position % this.rows.length];
+    row.position = position;
+    row.element.style.transform = `translateY(${this.tops[position] * this.height}px)`;
+    put(row.element, { "aria-posinset": position + 1, "aria-setsize": this.count });
+    row.show(position);
   }
 
   focus(position = this.active) {
     if (!this.count) return;
     this.active = Math.min(Math.max(position, 0), this.count - 1);
-    this.#reveal();
+    const { scroller, tops, height, active } = this;
+    const end = tops[active + 1] * height - scroller.clientHeight;
+    scroller.scrollTop = Math.min(Math.max(scroller.scrollTop, end), tops[active] * height);
     this.draw();
-    const row = this.rows.find((each) => each.position === this.active);
-    row?.buttons[this.part].focus({ preventScroll: true });
+    this.#row(active)?.buttons[this.part].focus({ preventScroll: true });
+  }
+
+  #row(position) {
+    return this.rows.find((each) => each.position === position);
   }
 
   #plan() {
@@ -63,68 +78,19 @@ export class VirtualList {
     });
   }
 
-  #rowHeight() {
-    return parseFloat(getComputedStyle(this.list).getPropertyValue("--row")) || 44;
-  }
-
-  #fit(needed) {
-    while (this.rows.length < needed) {
-      const row = this.makeRow();
-      this.rows.push(row);
-      this.list.append(row.element);
-    }
-    while (this.rows.length > needed) this.rows.pop().element.remove();
-  }
-
-  // A row keeps its position modulo their number, so that scrolling moves few of them and focus stays where it is.
-  #place(row, first, last, k) {
-    const size = last - first;
-    const position = first + ((((k - first) % size) + size) % size);
-    row.position = position;
-    row.element.style.transform = `translateY(${this.tops[position] * this.height}px)`;
-    row.element.setAttribute("aria-posinset", position + 1);
-    row.element.setAttribute("aria-setsize", this.count);
-    row.show(position);
-  }
-
   // One button of the whole list is reached by Tab.
   #roam() {
-    const isInSight = this.rows.some((row) => row.position === this.active);
-    const active = isInSight ? this.active : Math.min(...this.rows.map((row) => row.position));
-    for (const row of this.rows)
-      row.buttons.forEach((button, k) => {
-        button.tabIndex = row.position === active && k === this.part ? 0 : -1;
-      });
-  }
-
-  #reveal() {
-    const top = this.tops[this.active] * this.height;
-    const bottom = this.tops[this.active + 1] * this.height - this.scroller.clientHeight;
-    if (this.scroller.scrollTop > top) this.scroller.scrollTop = top;
-    else if (this.scroller.scrollTop < bottom) this.scroller.scrollTop = bottom;
-  }
-
-  #onFocus({ target }) {
-    const row = this.rows.find((each) => each.element.contains(target));
-    if (!row) return;
-    this.active = row.position;
-    this.part = Math.max(0, row.buttons.indexOf(target));
-    this.#roam();
+    const active = this.#row(this.active) ?? this.#row(Math.min(...this.rows.map(({ position }) => position)));
+    roam(this.rows.flatMap(({ buttons }) => buttons), active?.buttons[this.part]);
   }
 
   #onKey(event) {
     const page = Math.max(1, Math.floor(this.scroller.clientHeight / this.height) - 1);
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -this.count, End: this.count };
-    if (event.key in steps) this.focus(this.active + steps[event.key]);
-    else if (event.key === "ArrowRight") this.#sideways(1);
-    else if (event.key === "ArrowLeft") this.#sideways(-1);
-    else return;
+    const sideways = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!sideways && !(event.key in steps)) return;
     event.preventDefault();
-  }
-
-  #sideways(step) {
-    const size = this.rows[0]?.buttons.length ?? 1;
-    this.part = Math.min(Math.max(this.part + step, 0), size - 1);
-    this.focus();
+    if (sideways) this.part = Math.min(Math.max(this.part + sideways, 0), this.rows[0].buttons.length - 1);
+    this.focus(this.active + (steps[event.key] ?? 0));
   }
 }
