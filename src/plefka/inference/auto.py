@@ -17,13 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from plefka.errors import PlefkaError
-from plefka.exact.cost import (
-    JOINED_UNIT,
-    REGION_BUILT,
-    REGION_SWEEPS,
-    SPARSE_COUPLING,
-    SPIN,
-)
+from plefka.exact import cost
 from plefka.exact.exact_answer import in_blocks
 from plefka.exact.exact_method import Exact
 from plefka.exact.state_sum import StateSum, planned_sum
@@ -224,14 +218,14 @@ class OneRow:
         """
         rows, spent = self.rows, SAMPLED_AT_MOST if sampled is not None else 0.0
         left, units = (OVERDRAWN - spent) * rows.method.budget, sum(int(each.free.sum()) for each in self.questions)
-        least = ((True, JOINED_UNIT), (False, REGION_BUILT))  # seconds of a unit for looking at its loops
+        least = ((True, cost.JOINED_UNIT), (False, cost.REGION_BUILT))  # seconds of a unit for looking at its loops
         for joined in () if self.is_easy else [joined for joined, each in least if each * units < left]:
             chosen = Loops("loops", joined=joined)
             try:
                 chosen.check(rows.network)
                 if (seconds := sum(seconds_of_loops(chosen, question) for question in self.questions)) > left:
                     continue
-                chosen = replace(chosen, max_steps=min(chosen.max_steps, int(REGION_SWEEPS * left / seconds)))
+                chosen = replace(chosen, max_steps=min(chosen.max_steps, int(cost.REGION_SWEEPS * left / seconds)))
                 found = of_reduced(chosen, self.reduced, rows.network, rows.evidence, rows.dtype)
             except PlefkaError:
                 return None
@@ -267,5 +261,5 @@ def least_seconds(question: Question) -> float:
     of_couplings = storage.map_weights(lambda w: np.minimum((w / 4) ** 2, SPREAD_OF_TERM)).product(free)
     spread = (free * np.minimum(field**2, SPREAD_OF_TERM)).sum() + (free * of_couplings).sum() / 2
     steps = AVERAGED + np.sqrt(spread / (1 / EVEN - 1))
-    sweep = SPIN * num_free + 2 * SPARSE_COUPLING * num_edges
+    sweep = cost.SPIN * num_free + 2 * cost.SPARSE_COUPLING * num_edges
     return float(steps * sweep * (PILOT_PARTICLES + FEWEST_POPULATIONS * FEWEST_PARTICLES))
