@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 SUFFIXES = {".py", ".typed"}
-READ_BY_THE_CODE = {"networks/examples/espresso.json", "paper/paper.toml", "tables/html_page.css"}
+READ_BY_THE_CODE = {"__init__.pyi", "networks/examples/espresso.json", "paper/paper.toml", "tables/html_page.css"}
 READ_BY_THE_CODE |= {"tables/html_page.html.jinja", "explorer/page/index.html", "explorer/page/js/main.js"}
 PAGE = "explorer/page/"  # the explorer's page: these files are sent to browsers
 PAGE_SUFFIXES = {".html", ".css", ".js", ".svg"}

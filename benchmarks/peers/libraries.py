@@ -169,7 +169,7 @@ def versions() -> dict[str, str]:
     """Of every library that is installed."""
     import plefka
 
-    found = {"plefka": plefka.runtime.version.__version__}
+    found = {"plefka": plefka.__version__}
     for library in LIBRARIES.values():
         if library.package not in found:
             try:

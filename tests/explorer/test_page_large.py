@@ -9,7 +9,7 @@ from benchmarks.diagnoses import CAUSES, drawn, large_network, patients
 import plefka as pf
 from tests.explorer.browser import CTRL, Visitor, case
 from tests.explorer.browser_service import serving
-from tests.paper.browser import PROGRAM, browser
+from tests.paper.browser import PROGRAM
 from tests.test_real_networks import diagnosis
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed")]
@@ -19,9 +19,8 @@ END = "(box => { box.scrollTop = box.scrollHeight; })(document.querySelector('#u
 
 
 @pytest.fixture(scope="module")
-def visitor(tmp_path_factory):
-    with browser(str(tmp_path_factory.mktemp("chromium"))) as opened:
-        yield Visitor(opened)
+def visitor(chromium):
+    return Visitor(chromium)
 
 
 def named(network: pf.BeliefNetwork, causes: int) -> pf.BeliefNetwork:

@@ -19,12 +19,22 @@ class Browser:
 
     def __init__(self, to_browser: int, from_browser: int):
         self.to_browser, self.from_browser = to_browser, from_browser
-        self.rest, self.number, self.session = b"", 0, None
+        self.rest, self.number, self.session, self.context = b"", 0, None, ""
         self.events: list[dict] = []
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.begin_afresh()
+
+    def begin_afresh(self) -> None:
+        """A new page that knows nothing of the one before: neither its storage nor its settings."""
+        self.session = None
+        if self.context:
+            self.call("Target.disposeBrowserContext", browserContextId=self.context)
+        self.context = self.call("Target.createBrowserContext")["browserContextId"]
+        new = {"url": "about:blank", "browserContextId": self.context}
+        target = self.call("Target.createTarget", **new)["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+        self.events.clear()
 
     def call(self, method: str, **params: Any) -> dict:
         """What the browser answers."""

@@ -15,17 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from plefka.averages import node_sums
 from plefka.averages.average import Average, map_columns, mean_field, message, of_edges
-from plefka.averages.node_sums import (
-    REAL,
-    all_but_one,
-    curvatures_by_columns,
-    no_curvatures,
-    products,
-    products_of_pairs,
-    sums_over_nodes,
-    with_slopes,
-)
 from plefka.averages.parents import Parents, log_tilt
 from plefka.networks.activations import log_noisy_or
 
@@ -66,13 +57,13 @@ class Exponentials(Average):
     def messages(self, w, parents, h, log_ratio):
         """All terms are positive, so that nothing cancels where one of them is left out of a sum."""
         lowest, terms = above_lowest(w, of_edges(parents, w), h)
-        others = lowest + all_but_one(terms)
+        others = lowest + node_sums.all_but_one(terms)
         off, on = others + jnp.where(w < 0, -w, 0.0), others + jnp.where(w < 0, 0.0, w)
         x = lowest + terms.sum(0)
         return message((log_noisy_or(off), -off), (log_noisy_or(on), -on), log_ratio), log_noisy_or(x), -x
 
     def curvatures(self, w, u, h, a, b, shared):
-        return curvatures_by_columns(partial(curvatures, self.leak, shared), shared, w, u, h, a)
+        return node_sums.curvatures_by_columns(partial(curvatures, self.leak, shared), shared, w, u, h, a)
 
     def slopes(self, w, u, h):
         return w - map_columns(lambda *table: sums(self.leak, 3, *table)[2], len(w) * u.shape[2], w, u, h)
@@ -125,7 +116,7 @@ def walk(leak: float, visit: Callable, total, w, u, h):
         f = off + u * (on - off)
         f = f + jax.lax.stop_gradient(jnp.maximum(smallest - f, 0.0))
         alone = jnp.exp(-t * lowest)
-        (P,), (L,) = products(REAL, (f,))
+        (P,), (L,) = node_sums.products(node_sums.REAL, (f,))
         return visit(total, ExponentialNode(on, on - off, f, alone * P, alone * L), t, c), None
 
     return jax.lax.scan(step, total, tuple(jnp.asarray(x, u.dtype) for x in (t, c)))[0]
@@ -138,15 +129,15 @@ def sums(leak: float, number: int, w, u, h):
         terms = (c * node.P, -c * t * node.P, c * node.without * node.change, -c * t * u * node.without * node.on)
         return tuple(total + term for total, term in zip(totals, terms, strict=False))
 
-    return walk(leak, visit, sums_over_nodes(number, w, u, h), w, u, h)
+    return walk(leak, visit, node_sums.sums_over_nodes(number, w, u, h), w, u, h)
 
 
-minus_log_on = with_slopes(sums)
+minus_log_on = node_sums.with_slopes(sums)
 
 
 def curvatures(leak: float, shared: bool, w, u, h, a):
     def visit(total, node, t, c):
         r = node.change / node.f
-        return total - products_of_pairs(shared, r, c * a * node.P * r)
+        return total - node_sums.products_of_pairs(shared, r, c * a * node.P * r)
 
-    return walk(leak, visit, no_curvatures(shared, w, u), w, u, h)
+    return walk(leak, visit, node_sums.no_curvatures(shared, w, u), w, u, h)

@@ -15,7 +15,7 @@ costs to find its mean is predicted first, and the way is the cheapest that is a
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -32,9 +32,7 @@ from plefka.networks.network import Network
 from plefka.reduction.barren_means import predicted
 from plefka.reduction.dependence import follow_exactly
 from plefka.reduction.recovery import recover, reductions
-
-if TYPE_CHECKING:
-    from plefka.reduction.reduce import Reduction
+from plefka.reduction.reduce import Reduction
 
 EXACT = Exact("exact")
 MOST_KEPT = 2**20  # units times rows of which all that was reduced is kept until it is done
@@ -48,7 +46,7 @@ class BarrenRatios(NamedTuple):
     evidence: Evidence  # a row for each pair
     row: np.ndarray  # (pairs,)
     unit: np.ndarray  # (pairs,)
-    kept: "list[tuple[np.ndarray, Reduction]] | None"
+    kept: list[tuple[np.ndarray, Reduction]] | None
     row_seconds: np.ndarray  # (rows,): what those of each row would take alone
 
     @classmethod

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from plefka.exact.barren import BarrenRatios, Predictions, TablesInGroups, plann
 from plefka.exact.chain_units import WithoutChains
 from plefka.exact.cost import AS_LONG, DEARER, FEW_STATES, LITTLE_WORK, QUICK, QUICK_TABLES, THOROUGH
 from plefka.exact.enumeration import status_of
+from plefka.exact.exact_method import Exact
 from plefka.exact.groups import elimination_notes
 from plefka.exact.state_sum import StateSum, planned_sum
 from plefka.exact.states import MOST_SUMMED
@@ -28,13 +29,10 @@ from plefka.reduction.recovery import recover, reductions
 from plefka.reduction.reduce import Reduction
 from plefka.reduction.traced_reductions import TracedBelief, TracedPairs, TracedReduction
 
-if TYPE_CHECKING:
-    from plefka.exact.exact_method import Exact
-
 TRACED = {TracedBelief: enumeration.summed_in_trace, TracedPairs: machine_enumeration.summed_in_trace}
 
 
-def posterior(method: "Exact", part: Part, *, dtype: str) -> Posterior:
+def posterior(method: Exact, part: Part, *, dtype: str) -> Posterior:
     """ln P(evidence) and all posterior means, exactly."""
     question, way = part.question, planned_sum(part)
     log_z, means, slopes = way.sums(dtype)
@@ -45,7 +43,7 @@ def posterior(method: "Exact", part: Part, *, dtype: str) -> Posterior:
     return found._replace(status=status_of(-log_z, np.where))
 
 
-def traced(method: "Exact", reduction: TracedReduction) -> Posterior:
+def traced(method: Exact, reduction: TracedReduction) -> Posterior:
     """Inside a user's trace."""
     return TRACED[type(reduction)](reduction)
 
@@ -59,7 +57,7 @@ class ReducedRows(NamedTuple):
     without_barren: list[tuple[np.ndarray, Reduction]] | None = None  # the same rows as other methods need them
 
     @classmethod
-    def of(cls, method: "Exact", network: Network, evidence: Evidence, **how: bool) -> "ReducedRows":
+    def of(cls, method: Exact, network: Network, evidence: Evidence, **how: bool) -> "ReducedRows":
         reduced = list(reductions(method, network, evidence, **how))
         return cls(reduced, [planned_sum(part) for _, reduction in reduced for part in reduction.parts])
 
@@ -82,7 +80,7 @@ class ReducedRows(NamedTuple):
         """The part that costs most."""
         return max(self.ways, key=lambda way: way.seconds)
 
-    def answer(self, method: "Exact", network: Network, evidence: Evidence, dtype: str) -> RowAnswers:
+    def answer(self, method: Exact, network: Network, evidence: Evidence, dtype: str) -> RowAnswers:
         """The exact posterior of all rows."""
         found = recover(method, self.reduced, network, evidence, dtype)
         width = max((way.elimination.width for way in self.ways if not way.enumerates), default=0)
@@ -102,12 +100,12 @@ class AlikeRows(NamedTuple):
     evidence: Evidence
     question: ReducedRows | TableElimination | TablesInGroups | WithoutChains
 
-    def answer(self, method: "Exact", dtype: str) -> RowAnswers:
+    def answer(self, method: Exact, dtype: str) -> RowAnswers:
         return self.question.answer(method, self.network, self.evidence, dtype)
 
 
 def in_blocks(
-    method: "Exact", network: Network, evidence: Evidence, *, prune: bool, budget: float = np.inf
+    method: Exact, network: Network, evidence: Evidence, *, prune: bool, budget: float = np.inf
 ) -> Iterator[AlikeRows]:
     """All rows; those that may take more than the budget, or need a plan of their own, one by one."""
     tried = may_keep_barren(network, evidence)
@@ -127,7 +125,7 @@ def in_blocks(
 
 
 def plan_rows(
-    method: "Exact", network: Network, evidence: Evidence, *, prune: bool, budget: float
+    method: Exact, network: Network, evidence: Evidence, *, prune: bool, budget: float
 ) -> tuple[ReducedRows | TableElimination | TablesInGroups | WithoutChains, np.ndarray]:
     """How rows will be summed over, and which of them (rows,) need a plan of their own, where there are several.
 
@@ -147,7 +145,7 @@ def plan_rows(
 
 
 def _planned_rows(
-    method: "Exact", network: Network, evidence: Evidence, *, prune: bool, budget: float
+    method: Exact, network: Network, evidence: Evidence, *, prune: bool, budget: float
 ) -> tuple[ReducedRows | TableElimination | TablesInGroups, np.ndarray]:
     """With all units."""
     if not network.is_normalised:  # no unit is barren
@@ -175,7 +173,7 @@ def _planned_rows(
 
 
 def _reduced(
-    method: "Exact", network: BeliefNetwork, evidence: Evidence, *, prune: bool, budget: float
+    method: Exact, network: BeliefNetwork, evidence: Evidence, *, prune: bool, budget: float
 ) -> tuple[ReducedRows, np.ndarray]:
     """Without barren units, which are then predicted, or with them; and which rows must be asked alone."""
     none = np.zeros(len(evidence.rows), bool)
@@ -204,7 +202,7 @@ def _has_few_states(network: BeliefNetwork, evidence: Evidence) -> bool:
 
 
 def _with_barren(
-    method: "Exact", network: BeliefNetwork, evidence: Evidence, without: tuple[ReducedRows, np.ndarray], budget: float
+    method: Exact, network: BeliefNetwork, evidence: Evidence, without: tuple[ReducedRows, np.ndarray], budget: float
 ) -> tuple[ReducedRows, np.ndarray]:
     """As ratios, as part of the sum, or in groups: what takes least, within a limit for each row.
 
@@ -258,7 +256,7 @@ def may_keep_barren(network: Network, evidence: Evidence) -> np.ndarray:
     return hidden.sum(axis=1) <= MOST_SUMMED
 
 
-def answer(method: "Exact", network: Network, evidence: Evidence, *, prune: bool, dtype: str) -> RowAnswers:
+def answer(method: Exact, network: Network, evidence: Evidence, *, prune: bool, dtype: str) -> RowAnswers:
     """The exact posterior of all rows."""
     blocks = list(in_blocks(method, network, evidence, prune=prune))
     found = [block.answer(method, dtype) for block in blocks]

@@ -8,17 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from plefka.errors import MethodDoesNotApply
-from plefka.exact.cost import (
-    ENTRIES_AT_ONCE,
-    ENTRY,
-    ENTRY_AGAIN,
-    FEW_NUMBERS,
-    LEAST_AT_ONCE,
-    MOST_GIB,
-    NUMBERS_PER_GIB,
-    PLANNED_AGAIN,
-    STEP,
-)
+from plefka.exact import cost
 from plefka.exact.elimination import EliminationAnswer, eliminated, log_total
 from plefka.exact.enumeration import REFUSED
 from plefka.exact.log_factors import LogFactors, Structure, TooManyParents
@@ -41,15 +31,17 @@ class Cost(NamedTuple):
 
     @classmethod
     def of(cls, plan: Plan) -> "Cost":
-        at_once = int(min(ENTRIES_AT_ONCE // 2**plan.width, MOST_GIB * NUMBERS_PER_GIB // max(plan.peak, 1.0)))
-        at_once = at_once if at_once >= LEAST_AT_ONCE else 1  # a few take longer together than one by one
-        return cls(plan.num_steps, plan.entries, plan.stored, plan.width, at_once, plan.least / NUMBERS_PER_GIB)
+        at_once = int(
+            min(cost.ENTRIES_AT_ONCE // 2**plan.width, cost.MOST_GIB * cost.NUMBERS_PER_GIB // max(plan.peak, 1.0))
+        )
+        at_once = at_once if at_once >= cost.LEAST_AT_ONCE else 1  # a few take longer together than one by one
+        return cls(plan.num_steps, plan.entries, plan.stored, plan.width, at_once, plan.least / cost.NUMBERS_PER_GIB)
 
     def seconds(self, rows: np.ndarray | int) -> np.ndarray:
         """Of so many rows together."""
         rows = np.asarray(rows)
-        entry = np.where(self.stored * np.minimum(rows, self.at_once) <= FEW_NUMBERS, ENTRY, ENTRY_AGAIN)
-        return STEP * self.num_steps * np.ceil(rows / self.at_once) + entry * self.entries * rows
+        entry = np.where(self.stored * np.minimum(rows, self.at_once) <= cost.FEW_NUMBERS, cost.ENTRY, cost.ENTRY_AGAIN)
+        return cost.STEP * self.num_steps * np.ceil(rows / self.at_once) + entry * self.entries * rows
 
 
 class EliminationGroup(NamedTuple):
@@ -83,7 +75,7 @@ class EliminationGroups(NamedTuple):
 class Elimination(ABC):
     """Rows in groups of the same structure; or why they cannot be eliminated."""
 
-    most_gib: ClassVar[float] = MOST_GIB
+    most_gib: ClassVar[float] = cost.MOST_GIB
 
     @property
     @abstractmethod
@@ -109,7 +101,7 @@ class Elimination(ABC):
     def plan(self, structure: Structure) -> Plan:
         """The order in which rows of this structure are eliminated; a good one is looked for where they take long."""
         quick = greedy_plan(structure)
-        return quick if Cost.of(quick).seconds(self.num_rows) <= PLANNED_AGAIN else thorough_plan(structure)
+        return quick if Cost.of(quick).seconds(self.num_rows) <= cost.PLANNED_AGAIN else thorough_plan(structure)
 
     def _planned(self, rows: np.ndarray) -> Planned:
         factors, units = self.factors(rows).numbered()

@@ -1,11 +1,42 @@
 """What comes back, field by field: the service is described by these (OpenAPI), and its answers are not checked."""
 
-from typing import Annotated, Any, Literal
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, GetCoreSchemaHandler, create_model
+
+from plefka.questions.advice import Advice
+from plefka.questions.explain import Explanation
+from plefka.questions.lint import Suspicion
+from plefka.questions.sensitivity_answer import LeaderChange, SensitiveNumber
 
 Accuracy = Literal["exact", "estimate", "observed"]
 Kind = Literal["exact", "lower_bound", "upper_bound", "estimate"]
+
+
+@cache
+def described(source: type, base: type[BaseModel] = BaseModel) -> type[BaseModel]:
+    """An answer of the library as it is sent: its fields, and what its docstring says of them."""
+    fields: dict[str, Any] = {name: (_as_sent(kind), ...) for name, kind in get_type_hints(source).items()}
+    return create_model(source.__name__, __base__=base, __doc__=str(source.__doc__).partition("**Ex")[0], **fields)
+
+
+def _as_sent(kind: Any) -> Any:
+    """JSON has null for numbers that are not finite, and objects for what has fields."""
+    if kind is float:
+        return float | None
+    if hasattr(kind, "__match_args__"):
+        return described(kind)
+    inside = tuple(map(_as_sent, get_args(kind)))
+    return (Union if isinstance(kind, UnionType) else get_origin(kind))[inside] if inside else kind
+
+
+class Sent:
+    """Described so, where a field is annotated with it."""
+
+    def __get_pydantic_core_schema__(self, source: type, handler: GetCoreSchemaHandler) -> Any:
+        return handler.generate_schema(described(source))
 
 
 class DescribedProblem(BaseModel):
@@ -71,34 +102,14 @@ class RowsAnswer(FromNetwork):
     seconds: float
 
 
-class DescribedMove(BaseModel):
-    unit: str
-    state: str
-    shift: float | None
-    probability: float | None
-    accuracy: Accuracy
-
-
-class DescribedPossibleMove(DescribedMove):
-    chance: float | None
-
-
 class Computed(FromNetwork):
     method: str
     notes: list[str]
 
 
-class ExplainAnswer(Computed):
-    unit: str
-    probability: float | None
-    prior: float | None
+class ExplainAnswer(described(Explanation, FromNetwork)):
     log_odds: float | None
     prior_log_odds: float | None
-    accuracy: Accuracy
-    prior_accuracy: Accuracy
-    observations: list[DescribedMove]
-    changes: list[DescribedPossibleMove]
-    is_exact: bool
 
 
 class JointState(BaseModel):
@@ -114,41 +125,14 @@ class JointAnswer(Computed):
     accuracy: Accuracy
 
 
-class DescribedOutcome(BaseModel):
-    state: str
-    chance: float | None
-    leading: list[tuple[str, float | None]]
-    changed: tuple[str, float | None, float | None]
-
-
-class DescribedNumber(BaseModel):
-    name: str
-    kind: Literal["prior", "leak", "link", "entry", "bias", "weight"]
-    unit: str
-    parent: str | None
-    value: float | None
-    low: float | None
-    high: float | None
-    derivative: float | None
-    at_low: float | None
-    at_high: float | None
-
-
-class DescribedLeaderChange(BaseModel):
-    number: DescribedNumber
-    value: float
-    odds_factor: float
-    cause: str
-
-
 class SensitivityAnswer(FromNetwork):
     target: str
     probability: float
     factor: float
-    numbers: Annotated[list[DescribedNumber], Field(description="Those that matter most first.")]
+    numbers: Annotated[list[Annotated[SensitiveNumber, Sent()]], Field(description="Those that matter most first.")]
     numbers_total: int
     leading: str | None
-    change: DescribedLeaderChange | None
+    change: Annotated[LeaderChange, Sent()] | None
     accuracy: Accuracy
     notes: list[str]
 
@@ -167,35 +151,8 @@ class MostProbableAnswer(Computed):
     accuracy: Annotated[Accuracy, Field(description="What the probabilities are.")]
 
 
-class DescribedCandidate(BaseModel):
-    unit: str
-    information: float | None
-    probability: float | None
-    accuracy: Accuracy
-    cost: float
-    outcomes: list[DescribedOutcome]
-
-
-class DescribedSet(BaseModel):
-    units: list[str]
-    information: float | None
-    cost: float
-    is_best: bool
-    bound: float | None
-    sum_of_best: float | None
-    accuracy: Accuracy
-
-
-class AskAnswer(Computed):
-    candidates: list[DescribedCandidate]
-    targets: list[str]
+class AskAnswer(described(Advice, FromNetwork)):
     targets_total: int
-    entropy: float | None
-    is_exact: bool
-    leading: list[tuple[str, float | None]]
-    best_set: DescribedSet | None
-    stop: bool
-    reason: str
 
 
 class Compared(BaseModel):
@@ -244,19 +201,13 @@ class NetworkAnswer(FromNetwork):
     limits: dict[str, Any]
 
 
-class DescribedSuspicion(BaseModel):
-    kind: str
-    units: list[str]
-    sentence: str
-
-
 class OpenedAnswer(BaseModel):
     network: Annotated[str | None, Field(description="The key with which questions are asked about it, if it is kept.")]
     name: str
     units: int
     edges: int
     notes: Annotated[list[str], Field(description="What was recognised and assumed when the files were read.")]
-    suspicions: list[DescribedSuspicion]
+    suspicions: list[Annotated[Suspicion, Sent()]]
 
 
 class SavedAnswer(FromNetwork):

@@ -12,18 +12,12 @@ have alone, whoever else is in the batch.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from plefka.errors import PlefkaError
-from plefka.exact.cost import (
-    JOINED_UNIT,
-    REGION_BUILT,
-    REGION_SWEEPS,
-    SPARSE_COUPLING,
-    SPIN,
-)
+from plefka.exact import cost
 from plefka.exact.exact_answer import in_blocks
 from plefka.exact.exact_method import Exact
 from plefka.exact.state_sum import StateSum, planned_sum
@@ -37,20 +31,18 @@ from plefka.messages.message_methods import Loops
 from plefka.methods.method import Method, Seconds, does_not_apply
 from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, Posterior, RowAnswers
 from plefka.networks.evidence import Evidence
+from plefka.networks.network import Network
 from plefka.progress import progress
 from plefka.reduction.dependence import coupled_in_trees, without_loops
 from plefka.reduction.question import PairModel, Part, Question
 from plefka.reduction.recovery import posterior_of_part, reductions
 from plefka.reduction.reduce import Reduction
+from plefka.reduction.traced_reductions import TracedReduction
 from plefka.sampling.annealing import AVERAGED, EVEN, USUAL_TEMPERATURES
 from plefka.sampling.belief_start import from_prior
 from plefka.sampling.findings.transformed import affordable
 from plefka.sampling.sampling_methods import Findings, Smc
 from plefka.sampling.smc import FEWER_TEMPERATURES, FEWEST_PARTICLES, FEWEST_POPULATIONS, PILOT_PARTICLES
-
-if TYPE_CHECKING:
-    from plefka.networks.network import Network
-    from plefka.reduction.traced_reductions import TracedReduction
 
 FIRST = "bethe"
 OVERDRAWN = 2  # budgets that an answer may take
@@ -64,7 +56,7 @@ NOT_CONVERGED = "annealed populations did not converge"
 USABLE = (CONVERGED, IMPOSSIBLE)  # statuses of an answer
 
 
-def answer(method: Auto, network: "Network", evidence: Evidence, *, prune: bool, dtype: str) -> RowAnswers:
+def answer(method: Auto, network: Network, evidence: Evidence, *, prune: bool, dtype: str) -> RowAnswers:
     """The answers of the methods that were chosen, with a note that says which and why."""
     rows = AutoRows(method, network, evidence, prune, dtype)
     found, others = rows.exact_answers() if method.exact else ([], dict.fromkeys(range(len(evidence.rows)), HardRow()))
@@ -81,7 +73,7 @@ def posterior(method: Auto, part: Part, *, dtype: str) -> Posterior:
     return found._replace(about=replace(found.about, notes=notes, is_bound=is_bound))
 
 
-def traced(method: Auto, reduction: "TracedReduction") -> Posterior:
+def traced(method: Auto, reduction: TracedReduction) -> Posterior:
     """Inside a trace numbers cannot be looked at, so that nothing can be chosen by them."""
     raise does_not_apply(
         method, "it chooses by looking at numbers, which cannot be done inside a trace of JAX", "exact, bethe or G1"
@@ -103,7 +95,7 @@ class AutoRows:
     """All rows of evidence, and how they are to be answered."""
 
     method: Auto
-    network: "Network"
+    network: Network
     evidence: Evidence
     prune: bool
     dtype: str
@@ -224,14 +216,14 @@ class OneRow:
         """
         rows, spent = self.rows, SAMPLED_AT_MOST if sampled is not None else 0.0
         left, units = (OVERDRAWN - spent) * rows.method.budget, sum(int(each.free.sum()) for each in self.questions)
-        least = ((True, JOINED_UNIT), (False, REGION_BUILT))  # seconds of a unit for looking at its loops
+        least = ((True, cost.JOINED_UNIT), (False, cost.REGION_BUILT))  # seconds of a unit for looking at its loops
         for joined in () if self.is_easy else [joined for joined, each in least if each * units < left]:
             chosen = Loops("loops", joined=joined)
             try:
                 chosen.check(rows.network)
                 if (seconds := sum(seconds_of_loops(chosen, question) for question in self.questions)) > left:
                     continue
-                chosen = replace(chosen, max_steps=min(chosen.max_steps, int(REGION_SWEEPS * left / seconds)))
+                chosen = replace(chosen, max_steps=min(chosen.max_steps, int(cost.REGION_SWEEPS * left / seconds)))
                 found = of_reduced(chosen, self.reduced, rows.network, rows.evidence, rows.dtype)
             except PlefkaError:
                 return None
@@ -267,5 +259,5 @@ def least_seconds(question: Question) -> float:
     of_couplings = storage.map_weights(lambda w: np.minimum((w / 4) ** 2, SPREAD_OF_TERM)).product(free)
     spread = (free * np.minimum(field**2, SPREAD_OF_TERM)).sum() + (free * of_couplings).sum() / 2
     steps = AVERAGED + np.sqrt(spread / (1 / EVEN - 1))
-    sweep = SPIN * num_free + 2 * SPARSE_COUPLING * num_edges
+    sweep = cost.SPIN * num_free + 2 * cost.SPARSE_COUPLING * num_edges
     return float(steps * sweep * (PILOT_PARTICLES + FEWEST_POPULATIONS * FEWEST_PARTICLES))

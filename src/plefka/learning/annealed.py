@@ -4,7 +4,7 @@ Few runs that find a region of high probability carry the estimate, and it is to
 then too high. More temperatures find more, and their number follows from how many runs carry the estimate.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,14 +13,12 @@ from plefka.exact.cost import WORK_PER_SECOND
 from plefka.exact.state_sum import MachineStateSum
 from plefka.inference.library import parse_method
 from plefka.learning.patterns import Patterns, leaves_independent
+from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.evidence import Evidence
 from plefka.reduction.reduce import reduce
 from plefka.sampling.coupling_chains import PairSampler
 from plefka.sampling.free_states import FreeStates, colours_of
 from plefka.sampling.importance import averaged
-
-if TYPE_CHECKING:
-    from plefka.networks.boltzmann import BoltzmannMachine
 
 RUNS, TEMPERATURES = 100, 500  # of the annealing of a score
 CARRIED, STEPPED, MORE = 0.5, 4, 4  # the share of runs that should carry it, or else so many times the temperatures
@@ -53,7 +51,7 @@ class AnnealingStart(NamedTuple):
 
 
 def log_partitions(
-    machine: "BoltzmannMachine", rows: np.ndarray, seed: tuple[int, ...], runs: int, temperatures: int,
+    machine: BoltzmannMachine, rows: np.ndarray, seed: tuple[int, ...], runs: int, temperatures: int,
     *, seconds: float = EXACT_SECONDS, start: AnnealingStart | None = None,
 ) -> LogPartitions:  # fmt: skip
     """Of rows (rows, units) of 0, 1 and nan; `start` is for a single row that observes nothing.
@@ -71,7 +69,7 @@ def log_partitions(
     return LogPartitions(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def exact_sums(machine: "BoltzmannMachine", rows: np.ndarray, seconds: float) -> LogPartitions | None:
+def exact_sums(machine: BoltzmannMachine, rows: np.ndarray, seconds: float) -> LogPartitions | None:
     """Where nothing is left to be summed over, or the sum over states takes no longer than this; else None."""
     (part,) = reduce(machine, Evidence(rows, batched=True)).parts
     question, nothing = part.question, np.zeros(len(rows))
@@ -84,7 +82,7 @@ def exact_sums(machine: "BoltzmannMachine", rows: np.ndarray, seconds: float) ->
 
 
 def _of_some(
-    machine: "BoltzmannMachine", rows: np.ndarray, seed: tuple[int, ...], runs: int, temperatures: int, seconds: float
+    machine: BoltzmannMachine, rows: np.ndarray, seed: tuple[int, ...], runs: int, temperatures: int, seconds: float
 ) -> LogPartitions:
     if (exact := exact_sums(machine, rows, seconds)) is not None:
         return exact
@@ -101,7 +99,7 @@ def _of_some(
 
 
 def _of_free_machine(
-    machine: "BoltzmannMachine", seed: tuple[int, ...], runs: int, temperatures: int, start: AnnealingStart
+    machine: BoltzmannMachine, seed: tuple[int, ...], runs: int, temperatures: int, start: AnnealingStart
 ) -> LogPartitions:
     machine, on = machine.converted(), start.on
     chains, times = _laid_out(machine, on), 1
@@ -116,14 +114,14 @@ def _of_free_machine(
         times *= STEPPED
 
 
-def _laid_out(machine: "BoltzmannMachine", on: np.ndarray | None) -> FreeStates:
+def _laid_out(machine: BoltzmannMachine, on: np.ndarray | None) -> FreeStates:
     """A machine of units 0 and 1, of which those that are hidden are summed out if no two of them are coupled."""
     L = sp.csr_array(machine.storage.to_sparse())
     hidden = np.arange(machine.size)[machine.visible.stop :] if on is None else np.flatnonzero(np.isnan(on))
     return FreeStates(machine, colours_of(sp.csr_array(L + L.T), hidden))
 
 
-def exact_seconds(machine: "BoltzmannMachine") -> float:
+def exact_seconds(machine: BoltzmannMachine) -> float:
     """What the sum over the states of the free machine takes, about."""
     (part,) = reduce(machine, Evidence(np.full((1, machine.size), np.nan), batched=True)).parts
     return MachineStateSum(part.question).enumeration_seconds
@@ -139,7 +137,7 @@ class RowsScore(NamedTuple):
     error: Any
 
 
-def annealed_score(machine: "BoltzmannMachine", data: Patterns, seed: int) -> RowsScore:
+def annealed_score(machine: BoltzmannMachine, data: Patterns, seed: int) -> RowsScore:
     """ln P per row of data, or of some of its rows, each as often as it is there."""
     some = data.thinned(MOST_SCORED_ROWS if leaves_independent(machine, data) else MOST_SAMPLED)
     start, share = AnnealingStart(frequencies(data)), some.counts / some.total
@@ -149,7 +147,7 @@ def annealed_score(machine: "BoltzmannMachine", data: Patterns, seed: int) -> Ro
     return RowsScore(float(clamped.value @ share - free.value[0]), float(error))
 
 
-def annealed_work(machine: "BoltzmannMachine", data: Patterns) -> int:
+def annealed_work(machine: BoltzmannMachine, data: Patterns) -> int:
     """The multiply-adds of `annealed_score`, about, of one machine."""
     machine = machine if machine.stack is None else machine.take(0)
     rows, columns = min(len(data), MOST_SCORED_ROWS), float(RUNS)

@@ -1,6 +1,6 @@
 """How a belief network is learned by the free energy of a scheme: what a step is, and the estimates of ln P."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,17 +10,14 @@ from plefka.learning.checkpoint import beginning
 from plefka.learning.gradient_step import Batch, Outcome, StepSettings, TrainingState, step
 from plefka.learning.parameters import Parametrisation, adam
 from plefka.learning.patterns import Data, Piece, batch_places, complete
-from plefka.learning.steps import BatchNumber, Steps, max_steps
+from plefka.learning.steps import BatchNumber, LearningRun, Steps, max_steps
 from plefka.mean_field.minimisation import random_start
 from plefka.mean_field.schemes import HigherOrder, MeanField
 from plefka.mean_field.taylor import Taylor
 from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy
+from plefka.networks.belief import BeliefNetwork
 from plefka.solvers.policies import POLICIES, Monotone
-
-if TYPE_CHECKING:
-    from plefka.learning.steps import LearningRun
-    from plefka.networks.belief import BeliefNetwork
 
 BATCH_SIZE = 256
 SOLVER_STEPS = 50  # evaluations of a search unless given; from the solution of the epoch before, few rows need as many
@@ -34,7 +31,7 @@ MOST_STARTS = 2**25  # numbers that are kept for the next epoch to start from
 STORED = np.float32
 
 
-def check(network: "BeliefNetwork", method: MeanField) -> None:
+def check(network: BeliefNetwork, method: MeanField) -> None:
     """Refuse what cannot be learned by this method."""
     if isinstance(method, HigherOrder):
         raise MethodDoesNotApply(f"{method} is not minimised by its means, or not in closed form. Use G1 instead.")
@@ -52,7 +49,7 @@ def optimizer(data: Data, method: Method) -> Any:
 
 
 def settings(
-    network: "BeliefNetwork", data: Data, method: MeanField, rules: Parametrisation, penalties: tuple[float, float],
+    network: BeliefNetwork, data: Data, method: MeanField, rules: Parametrisation, penalties: tuple[float, float],
     tol: float,
 ) -> StepSettings:  # fmt: skip
     """What every step of a run has in common."""
@@ -105,7 +102,7 @@ class Starts:
 class FreeEnergySteps(Steps):
     """A compiled step solves the rows of a batch and differentiates their free energy, see gradient_step.py."""
 
-    def __init__(self, run: "LearningRun"):
+    def __init__(self, run: LearningRun):
         super().__init__(run)
         self.keeper = Starts(run.data, self.stack)
         self.num_searched = run.data.num_searched(run.network.layers)

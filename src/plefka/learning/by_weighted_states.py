@@ -8,7 +8,7 @@ the same rows and random numbers; what it chose stands in the state of the optim
 
 from dataclasses import replace
 from itertools import count, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import numpy as np
@@ -21,15 +21,12 @@ from plefka.learning.gradient_step import Batch, Outcome, StepSettings, Training
 from plefka.learning.parameters import Parametrisation, adam_of_any_size, with_step_size
 from plefka.learning.patterns import Data, Piece, complete
 from plefka.learning.recogniser import Recogniser, recognising_step
-from plefka.learning.steps import BatchNumber, max_steps
+from plefka.learning.steps import BatchNumber, LearningRun, max_steps
 from plefka.learning.weighted_states import WHOLE
 from plefka.mean_field.schemes import MeanField
 from plefka.methods.for_learning import Recognition, Reweighted
 from plefka.methods.posterior import Accuracy
-
-if TYPE_CHECKING:
-    from plefka.learning.steps import LearningRun
-    from plefka.networks.belief import BeliefNetwork
+from plefka.networks.belief import BeliefNetwork
 
 STEP_SIZES = (0.01, 0.03, 0.1, 0.3)
 TRIED_STEPS = 80  # with each size
@@ -38,7 +35,7 @@ SMALLEST_BATCH, LARGEST_BATCH, STEPS_OF_EPOCH = 8, 256, 16  # more steps of fewe
 SOLVER_STEPS = 10  # evaluations of a search: means that are a little off cost less than further ones
 
 
-def check(network: "BeliefNetwork", method: Reweighted) -> None:
+def check(network: BeliefNetwork, method: Reweighted) -> None:
     """Refuse proposals that there are not for this network."""
     if isinstance(method.proposal, MeanField):
         by_free_energy.check(network, method.proposal)
@@ -60,7 +57,7 @@ def optimizer(data: Data, method: Reweighted) -> Any:
 
 
 def settings(
-    network: "BeliefNetwork", data: Data, method: Reweighted, rules: Parametrisation, penalties: tuple[float, float],
+    network: BeliefNetwork, data: Data, method: Reweighted, rules: Parametrisation, penalties: tuple[float, float],
     tol: float,
 ) -> StepSettings:  # fmt: skip
     """What every step of a run has in common."""
@@ -73,7 +70,7 @@ def settings(
     return replace(own, max_steps=steps, drawn=drawn, draws_in_single=in_single)
 
 
-def scheme_of(network: "BeliefNetwork", method: Reweighted) -> MeanField:
+def scheme_of(network: BeliefNetwork, method: Reweighted) -> MeanField:
     """The proposal, or a scheme that any such network has."""
     found: Any = method.proposal if isinstance(method.proposal, MeanField) else METHODS["G12"]
     return found
@@ -82,7 +79,7 @@ def scheme_of(network: "BeliefNetwork", method: Reweighted) -> MeanField:
 class WeightedSteps(FreeEnergySteps):
     """A compiled step finds means, draws states from them, and follows the gradient of their mean weight."""
 
-    def __init__(self, run: "LearningRun"):
+    def __init__(self, run: LearningRun):
         super().__init__(run)
         proposal, given = run.method.proposal, run.method.seed
         self.seed: Any = run.seed if given is None else given

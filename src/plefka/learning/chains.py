@@ -8,7 +8,7 @@ steps have led to. ln P per row is estimated now and then, with ln Z by annealed
 """
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import numpy as np
@@ -22,12 +22,9 @@ from plefka.learning.honest_score import HonestScore
 from plefka.learning.machine_steps import Gradient, MachineSteps, Rows, in_own_values
 from plefka.learning.pair_moments import outer
 from plefka.learning.patterns import Patterns, Piece
-from plefka.learning.steps import BatchNumber
+from plefka.learning.steps import BatchNumber, LearningRun
+from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.sampling.free_states import FreeStates, Single, colours_of, is_independent
-
-if TYPE_CHECKING:
-    from plefka.learning.steps import LearningRun
-    from plefka.networks.boltzmann import BoltzmannMachine
 
 MOST_STATES = 2**25  # of hidden units of all rows, that are kept from epoch to epoch
 CENTRED = 0.02  # the weight of a step in the running means of units that gradients are centred at
@@ -39,7 +36,7 @@ FREE, CLAMPED = range(2)  # tell the random numbers of one step apart
 class ByChains(MachineSteps):
     """Gradients from chains; their states are what later steps need."""
 
-    def __init__(self, run: "LearningRun"):
+    def __init__(self, run: LearningRun):
         super().__init__(run)
         seed = run.method.seed if run.method.seed is not None else run.seed
         if seed is None:
@@ -67,7 +64,7 @@ class ByChains(MachineSteps):
         if len(going_on) == 2 and going_on[0] == going_on[1]:
             self.memory = memory[0].copy(), *self.memory[1:3], memory[3].copy(), *memory[4:]
 
-    def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: BatchNumber) -> Gradient:
+    def of(self, number: int, machine: BoltzmannMachine, rows: Rows, when: BatchNumber) -> Gradient:
         machine = machine.converted()
         chains = FreeStates(machine, self.coloured)
         (first, second), n = self._clamped(number, machine, chains, rows, when)
@@ -93,7 +90,7 @@ class ByChains(MachineSteps):
         share = (AVERAGED + 1) / (steps + AVERAGED)
         return jax.tree.map(lambda old, new: old + share * (new - old), before, after)
 
-    def slope(self, number: int, machine: "BoltzmannMachine", of: Gradient) -> Any:
+    def slope(self, number: int, machine: BoltzmannMachine, of: Gradient) -> Any:
         """The step of the machine's own parameters to which the slope by those of the centred machine leads.
 
         With E = -sum W_ij (S_i - m_i) (S_j - m_j) - ..., d ln P / dW_ij is less m_i d ln P / db_j and its like, and a
@@ -108,7 +105,7 @@ class ByChains(MachineSteps):
         return weights, bias - machine.storage.with_parameters(weights).product(m[:, None])[:, 0]
 
     def _clamped(
-        self, number: int, machine: "BoltzmannMachine", chains: FreeStates, rows: Rows, when: BatchNumber
+        self, number: int, machine: BoltzmannMachine, chains: FreeStates, rows: Rows, when: BatchNumber
     ) -> tuple[tuple, float]:
         """Sums over rows, and what these weigh."""
         if self.is_complete:
@@ -157,7 +154,7 @@ class ByChains(MachineSteps):
         return seconds * WORK_PER_SECOND * (run.network.stack or 1)
 
 
-def pattern(run: "LearningRun") -> sp.csr_array:
+def pattern(run: LearningRun) -> sp.csr_array:
     """Which units are coupled, or may come to be: a symmetric matrix without a diagonal, of one machine."""
     one = run.network.storage if run.network.stack is None else run.network.storage.take(0)
     moves = run.settings.rules.moves[0]

@@ -3,7 +3,7 @@
 With several batches it is a step for each of them, on statistics that remember earlier ones.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,14 +17,11 @@ from plefka.learning.patterns import Data, Patterns, Piece
 from plefka.learning.records import leap
 from plefka.learning.row_states import states_of, warm
 from plefka.learning.shared_states import IMPOSSIBLE, Families, Tally
-from plefka.learning.steps import BatchNumber, Steps
+from plefka.learning.steps import BatchNumber, LearningRun, Steps
+from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy
+from plefka.networks.belief import BeliefNetwork
 from plefka.tables.dataset import MISSING
-
-if TYPE_CHECKING:
-    from plefka.learning.steps import LearningRun
-    from plefka.methods.method import Method
-    from plefka.networks.belief import BeliefNetwork
 
 GAIN = 0.6  # of statistics with several batches: step t counts as (t + 2)^-0.6 (Cappe & Moulines 2009)
 STEPS_WORK = 10  # multiply-adds of an epoch's steps for each case and coin, about
@@ -41,7 +38,7 @@ class EmSettings(NamedTuple):
     stacked: bool = False
 
 
-def check(network: "BeliefNetwork", method: "Method") -> None:
+def check(network: BeliefNetwork, method: Method) -> None:
     """Refuse what has no such steps."""
     f = network.activation
     if f.mixes_kinds or not f.has_linear_log_off or f.has_linear_log_odds:
@@ -54,18 +51,18 @@ def check(network: "BeliefNetwork", method: "Method") -> None:
         raise MethodDoesNotApply(f"{method} needs weights and leaks of 0 or more. Use G12, with these frozen.")
 
 
-def batch_size(data: Data, method: "Method") -> int:
+def batch_size(data: Data, method: Method) -> int:
     """Distinct rows for each step unless given: all of them."""
     return len(data)
 
 
-def optimizer(data: Data, method: "Method") -> Any:
+def optimizer(data: Data, method: Method) -> Any:
     """In the place of one: maximisation steps need none."""
     return adam()
 
 
 def settings(
-    network: "BeliefNetwork", data: Data, method: "Method", rules: Parametrisation, penalties: tuple[float, float],
+    network: BeliefNetwork, data: Data, method: Method, rules: Parametrisation, penalties: tuple[float, float],
     tol: float,
 ) -> EmSettings:  # fmt: skip
     """What every step of a run has in common."""
@@ -91,7 +88,7 @@ class Keeper:
 class ExpectationSteps(Steps):
     """Every epoch takes steps of all rows, each from where the last one led; with several batches, one of each."""
 
-    def __init__(self, run: "LearningRun"):
+    def __init__(self, run: LearningRun):
         super().__init__(run)
         if not isinstance(run.data, Patterns):
             raise InvalidInput(f"{run.method} keeps its rows in memory; pass stream=False, or take G12 instead.")

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,12 +16,9 @@ from plefka.learning.fitted import HISTORY_COLUMNS, Fitted, Stopped
 from plefka.learning.gradient_step import TrainingState
 from plefka.learning.honest_score import HonestScore, Verdict
 from plefka.learning.patterns import Patterns
-from plefka.learning.steps import BatchNumber, Steps
+from plefka.learning.steps import BatchNumber, LearningRun, Steps
 from plefka.progress import interruptible, progress, uninterrupted
 from plefka.runtime.precision import is_key, precision, to_numpy
-
-if TYPE_CHECKING:
-    from plefka.learning.steps import LearningRun
 
 
 class PartialEpoch(NamedTuple):
@@ -40,7 +37,7 @@ class Loop:
 
     @precision("float64")
     def __init__(
-        self, run: "LearningRun", steps: Steps, callback: Callable | None, checkpoint: Checkpoint, verbose: bool | None
+        self, run: LearningRun, steps: Steps, callback: Callable | None, checkpoint: Checkpoint, verbose: bool | None
     ):
         self.run, self.steps, self.callback, self.checkpoint = run, steps, callback, checkpoint
         self.verbose = verbose if run.devices.is_first else False

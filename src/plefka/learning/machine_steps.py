@@ -7,7 +7,7 @@ hidden are what they are: their averages are computed once where all rows are on
 
 from abc import abstractmethod
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -21,14 +21,11 @@ from plefka.learning.gradient_step import Outcome, TrainingState
 from plefka.learning.pair_moments import Moments, outer
 from plefka.learning.parameters import Parametrisation, SlowingDescent
 from plefka.learning.patterns import Patterns, Piece, complete, leaves_independent
-from plefka.learning.steps import BatchNumber, Steps
+from plefka.learning.steps import BatchNumber, LearningRun, Steps
 from plefka.methods.posterior import Accuracy
+from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.evidence import Evidence
 from plefka.runtime.programs import Program
-
-if TYPE_CHECKING:
-    from plefka.learning.steps import LearningRun
-    from plefka.networks.boltzmann import BoltzmannMachine
 
 SEARCHED, FREE_ROWS = 4, 500  # rows of machines need no search: a part of its work; passes of the free machine
 STEP_SECONDS = 0.05  # seconds of the exact ln Z that is computed after every epoch
@@ -64,7 +61,7 @@ class MachineSteps(Steps):
 
     memory: Any = ()
 
-    def __init__(self, run: "LearningRun"):
+    def __init__(self, run: LearningRun):
         super().__init__(run)
         self.keeper = self
         self.whole: Moments | None = None  # of all rows, where nothing is hidden in them
@@ -72,10 +69,10 @@ class MachineSteps(Steps):
         self.exact_steps: set[bool] = set()  # whether ln P of their rows was exact
 
     @abstractmethod
-    def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: BatchNumber) -> Gradient:
+    def of(self, number: int, machine: BoltzmannMachine, rows: Rows, when: BatchNumber) -> Gradient:
         """The gradient of some rows, for a machine with its number in the stack."""
 
-    def slope(self, number: int, machine: "BoltzmannMachine", of: Gradient) -> Any:
+    def slope(self, number: int, machine: BoltzmannMachine, of: Gradient) -> Any:
         """Where the parameters of a machine should move to."""
         return in_own_values(machine, of)
 
@@ -120,7 +117,7 @@ class MachineSteps(Steps):
     def exact(self, network: Any) -> Any:
         return np.reshape([self._exact(machine) for machine in self.each(network)], self.stack)
 
-    def _exact(self, machine: "BoltzmannMachine") -> float:
+    def _exact(self, machine: BoltzmannMachine) -> float:
         """ln P per row where that is quickly summed: nothing is hidden, or only units that are then independent."""
         data = self.run.data
         if not isinstance(data, Patterns) or not leaves_independent(machine, data):
@@ -145,7 +142,7 @@ class MachineSteps(Steps):
         free = self.num_batches * FREE_ROWS * self.run.network.num_edges * (self.run.network.stack or 1)
         return super().epoch_work / SEARCHED + free
 
-    def clamped(self, machine: "BoltzmannMachine", rows: Rows) -> Moments:
+    def clamped(self, machine: BoltzmannMachine, rows: Rows) -> Moments:
         """The averages of complete rows, without solving anything."""
         _, S, counts = rows
         is_all = len(S) >= len(self.run.data) and not self.run.devices.several
@@ -159,13 +156,13 @@ class MachineSteps(Steps):
         return found._replace(log_partition=log_weight(machine.converted(), found))
 
 
-def log_weight(machine: "BoltzmannMachine", of: Moments) -> float:
+def log_weight(machine: BoltzmannMachine, of: Moments) -> float:
     """The sum over rows of -E(S) of what was observed, which is linear in its averages."""
     pairs = jax.tree.map(lambda w, p: np.sum(np.asarray(w) * p), machine.storage.parameters, of.second)
     return float(sum(jax.tree.leaves(pairs)) + machine.bias @ of.first + machine.constant * of.counted)
 
 
-def in_own_values(machine: "BoltzmannMachine", gradient: Gradient) -> tuple[Any, np.ndarray]:
+def in_own_values(machine: BoltzmannMachine, gradient: Gradient) -> tuple[Any, np.ndarray]:
     """By the machine's own weights and biases: those of units 0 and 1 at temperature 1 are linear in them."""
     first, second, T = gradient.first, gradient.second, machine.temperature
     if machine.values == (0, 1):

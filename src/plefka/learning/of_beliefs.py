@@ -1,7 +1,7 @@
 """How a belief network is learned: each kind of method has a module of its own."""
 
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plefka.errors import InvalidInput, MethodDoesNotApply
 from plefka.inference.library import METHODS
@@ -10,9 +10,7 @@ from plefka.learning.patterns import Data
 from plefka.mean_field.schemes import MeanField
 from plefka.methods.for_learning import ExpectationMaximisation, Reweighted
 from plefka.methods.method import Method
-
-if TYPE_CHECKING:
-    from plefka.networks.belief import BeliefNetwork
+from plefka.networks.belief import BeliefNetwork
 
 KINDS: dict[type, ModuleType] = {
     MeanField: by_free_energy,
@@ -29,7 +27,7 @@ def learner(method: Method) -> Any:
     raise MethodDoesNotApply(f"{method} has no free energy to learn by. Use reweighted or G12 instead.")
 
 
-def check(network: "BeliefNetwork", method: Method) -> None:
+def check(network: BeliefNetwork, method: Method) -> None:
     """Refuse what cannot be learned, or not by this method."""
     kind = learner(method)
     if network.activation.mixes_kinds:
@@ -40,7 +38,7 @@ def check(network: "BeliefNetwork", method: Method) -> None:
     kind.check(network, method)
 
 
-def default(network: "BeliefNetwork", data: Data, epochs: int, size: int | None) -> Method:
+def default(network: BeliefNetwork, data: Data, epochs: int, size: int | None) -> Method:
     """The method unless one is given."""
     check(network, METHODS["G12"])
     return METHODS["G12"]

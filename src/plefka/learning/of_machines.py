@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import numpy as np
@@ -17,16 +17,13 @@ from plefka.learning.pair_moments import LINEAR_RESPONSE, beyond_second_order, m
 from plefka.learning.parameters import Parametrisation, SlowingDescent, adam, slowing_adam
 from plefka.learning.patterns import Data, Patterns, complete, coupled_within, leaves_independent
 from plefka.learning.semi_restricted import SemiRestricted, neighbours_sums
-from plefka.learning.steps import BatchNumber, max_steps
+from plefka.learning.steps import BatchNumber, LearningRun, max_steps
 from plefka.messages.message_methods import Bethe
 from plefka.methods.for_learning import ForLearning, Persistent, PseudoLikelihood
 from plefka.methods.method import Method, does_not_apply
 from plefka.networks.activations import numpy_sigmoid
+from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.couplings import below_diagonal
-
-if TYPE_CHECKING:
-    from plefka.learning.steps import LearningRun
-    from plefka.networks.boltzmann import BoltzmannMachine
 
 LEARNING_SECONDS = 30.0  # of all steps together, for which sums over states are taken
 EXACT_STEP, SUMMED_AGAIN = 0.004, 8  # seconds of a step, and how many times as long as ln Z its moments take
@@ -35,14 +32,14 @@ FREE_STEPS = 1000  # of a search, in every step, unless given
 STEPS_OF_MANY = 64  # that chains take in an epoch, where batches can be larger
 
 
-def check(machine: "BoltzmannMachine", method: Method) -> None:
+def check(machine: BoltzmannMachine, method: Method) -> None:
     """Refuse a method that does not say how units vary together."""
     if not isinstance(method, ForLearning | Exact | Bethe) and method.name not in LINEAR_RESPONSE:
         why = "it does not say how the units of a Boltzmann machine vary together"
         raise does_not_apply(method, why, "exact, G1, G2, bethe, persistent or pseudolikelihood")
 
 
-def default(machine: "BoltzmannMachine", data: Data, epochs: int, size: int | None = None) -> Method:
+def default(machine: BoltzmannMachine, data: Data, epochs: int, size: int | None = None) -> Method:
     """Exact where steps by sums over states are quick; else by neighbours, or chains where units are hidden.
 
     For so many epochs in batches of a size, unless that is given as many rows as exact steps have.
@@ -83,7 +80,7 @@ def optimizers_of(method: Method, *, is_complete: bool) -> Callable[..., Any]:
 
 
 def settings(
-    machine: "BoltzmannMachine", data: Data, method: Method, rules: Parametrisation, penalties: tuple[float, float],
+    machine: BoltzmannMachine, data: Data, method: Method, rules: Parametrisation, penalties: tuple[float, float],
     tol: float,
 ) -> MachineSettings:  # fmt: skip
     """What every step of a run has in common."""
@@ -96,14 +93,14 @@ def settings(
 class ByMoments(MachineSteps):
     """Clamped and free averages by the same method: exact, G1, G2 or bethe."""
 
-    def __init__(self, run: "LearningRun"):
+    def __init__(self, run: LearningRun):
         super().__init__(run)
         given: Any = run.method
         self.method: Method = given
         if not isinstance(given, Exact):
             self.method = replace(given, tol=run.settings.tol, max_steps=max_steps(given, FREE_STEPS))
 
-    def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: BatchNumber) -> Gradient:
+    def of(self, number: int, machine: BoltzmannMachine, rows: Rows, when: BatchNumber) -> Gradient:
         _, evidence, counts = rows
         clamped = self.clamped(machine, rows) if self.is_complete else moments(machine, evidence, counts, self.method)
         free = moments(machine, np.full((1, machine.size), np.nan), np.ones(1), self.method)
@@ -124,7 +121,7 @@ class ByNeighbours(MachineSteps):
 
     estimates = False
 
-    def __init__(self, run: "LearningRun"):
+    def __init__(self, run: LearningRun):
         super().__init__(run)
         if run.data.has_gaps().any() or coupled_within(run.network, run.data.latent):
             raise InvalidInput(
@@ -132,7 +129,7 @@ class ByNeighbours(MachineSteps):
                 "each other. Use persistent, bethe or G2 instead."
             )
 
-    def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: BatchNumber) -> Gradient:
+    def of(self, number: int, machine: BoltzmannMachine, rows: Rows, when: BatchNumber) -> Gradient:
         _, evidence, c = rows
         if not self.is_complete:
             return self._with_hidden(machine.converted(), evidence, c)
@@ -145,7 +142,7 @@ class ByNeighbours(MachineSteps):
         value = (S * x - np.logaddexp(0.0, x)).sum(axis=0) @ c
         return Gradient(value, c.sum(), c.sum(), surprise @ c, second)
 
-    def _with_hidden(self, machine: "BoltzmannMachine", evidence: np.ndarray, c: np.ndarray) -> Gradient:
+    def _with_hidden(self, machine: BoltzmannMachine, evidence: np.ndarray, c: np.ndarray) -> Gradient:
         columns, hidden = self.run.data.units, self.run.data.latent
         V, work = evidence[:, columns], len(evidence) * len(columns) * len(hidden)
         value, by = neighbours_sums(SemiRestricted.of(machine, columns, hidden), V, c, work=work)
@@ -156,7 +153,7 @@ class ByNeighbours(MachineSteps):
         return Gradient(float(value), c.sum(), c.sum(), first, machine.storage.along(lambda i, j: second[i, j]))
 
 
-def steps(run: "LearningRun") -> MachineSteps:
+def steps(run: LearningRun) -> MachineSteps:
     """The steps of a run."""
     kinds: dict[Any, type[MachineSteps]] = {Persistent: ByChains, PseudoLikelihood: ByNeighbours}
     return kinds.get(type(run.method), ByMoments)(run)

@@ -11,7 +11,7 @@ They are what a machine is learned by: d ln Z / dh_i = <S_i> and d ln Z / dW_ij 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -29,16 +29,13 @@ from plefka.inference.machine_response import (
     response,
 )
 from plefka.methods.method import Method, does_not_apply
-from plefka.methods.posterior import CONVERGED, OUT_OF_STEPS
+from plefka.methods.posterior import CONVERGED, OUT_OF_STEPS, Posterior
+from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.evidence import Evidence
+from plefka.networks.storage import Storage
 from plefka.reduction.machine_reduction import ReducedPairs, answer_without_free_units
 from plefka.reduction.question import Part, Question
 from plefka.reduction.recovery import exact_rows, reductions
-
-if TYPE_CHECKING:
-    from plefka.methods.posterior import Posterior
-    from plefka.networks.boltzmann import BoltzmannMachine
-    from plefka.networks.storage import Storage
 
 LINEAR_RESPONSE = ("G1", "G2")
 PAIRS_AT_ONCE = 2**22  # numbers of the Hessians, or of the couplings of rows, at once
@@ -60,7 +57,7 @@ class Moments(NamedTuple):
         return bool(self.exact == self.counted)
 
 
-def moments(machine: "BoltzmannMachine", rows: np.ndarray, weights: np.ndarray, method: Method) -> Moments:
+def moments(machine: BoltzmannMachine, rows: np.ndarray, weights: np.ndarray, method: Method) -> Moments:
     """Of rows (rows, units) of 0, 1 and nan for hidden units, for one machine."""
     machine = machine.converted()
     chunks = reductions(method, machine, Evidence(rows, batched=True), prune=True)
@@ -68,7 +65,7 @@ def moments(machine: "BoltzmannMachine", rows: np.ndarray, weights: np.ndarray, 
     return reduce(partial(jax.tree.map, np.add), found)
 
 
-def _of_chunk(machine: "BoltzmannMachine", reduction: Any, weights: np.ndarray, method: Method) -> Moments:
+def _of_chunk(machine: BoltzmannMachine, reduction: Any, weights: np.ndarray, method: Method) -> Moments:
     (part,) = reduction.parts
     found = answer_without_free_units(part.question)
     states = None
@@ -88,7 +85,7 @@ def _of_chunk(machine: "BoltzmannMachine", reduction: Any, weights: np.ndarray, 
     return Moments(c.sum(), c[found.status == CONVERGED].sum(), float(log_z @ c), u @ c, second, exact)
 
 
-def outer(storage: "Storage", a: np.ndarray, b: np.ndarray) -> Any:
+def outer(storage: Storage, a: np.ndarray, b: np.ndarray) -> Any:
     """sum over rows of a_i b_j for every coupling, like the parameters of the storage; a and b are (units, rows)."""
 
     def products(child: np.ndarray, parent: np.ndarray) -> np.ndarray:
@@ -105,10 +102,10 @@ def outer(storage: "Storage", a: np.ndarray, b: np.ndarray) -> Any:
 class Solved:
     """Rows that have been solved."""
 
-    storage: "Storage"
+    storage: Storage
     reduction: ReducedPairs
     part: Part
-    found: "Posterior"
+    found: Posterior
     method: Method
     means: np.ndarray  # (units, rows), 0 in rows that do not count
     weights: np.ndarray  # (rows,)
@@ -143,7 +140,7 @@ def _by_response(solved: Solved) -> Any:
     return solved.spread(K)
 
 
-def beyond_second_order(machine: "BoltzmannMachine", means: np.ndarray, gradient: Any) -> Any:
+def beyond_second_order(machine: BoltzmannMachine, means: np.ndarray, gradient: Any) -> Any:
     """Where a weight has left the reach of G2, and the gradient asks for more of it.
 
     The Hessian has -W - W^2 d_i d_j / 2 for a pair, which turns at W d_i d_j = -1; and the expansion is one in

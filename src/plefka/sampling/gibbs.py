@@ -10,7 +10,7 @@ twenty of their first particles or more.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,11 +23,9 @@ from plefka.sampling.belief_target import BeliefTarget
 from plefka.sampling.coupling_chains import PairSampler
 from plefka.sampling.gibbs_sweeps import Sampler
 from plefka.sampling.importance import averaged, chain_diagnostics
+from plefka.sampling.sampling_methods import Gibbs
 from plefka.sampling.smc import MOST_STATE_NUMBERS, MOST_STATES, PILOT_PARTICLES, Populations, target_of
 from plefka.sampling.state_weights import Target
-
-if TYPE_CHECKING:
-    from plefka.sampling.sampling_methods import Gibbs
 
 LARGEST_R_HAT, FEWEST_SAMPLES, FEWEST_RUNS = 1.01, 400, 20
 FARTHEST_APART, SMALLEST_ERROR = 4.5, 0.002  # standard errors between means of chains and of populations, and the least
@@ -71,7 +69,7 @@ class AnnealedRow(NamedTuple):
         return float((apart / np.maximum(both, SMALLEST_ERROR)).max(initial=0.0)), wider
 
 
-def anneal(method: "Gibbs", question: Question) -> AnnealedRow:
+def anneal(method: Gibbs, question: Question) -> AnnealedRow:
     """Populations of `runs` particles each, through no more than `temperatures`; or so many draws, where these do."""
     rng = np.random.default_rng(method.seed)  # the same for every row, wherever it stands
     target, units = target_of(question, rng, START_SECONDS)
@@ -133,7 +131,7 @@ class Sampled:
         return ""
 
 
-def posterior(method: "Gibbs", part: Part, *, dtype: str) -> Posterior:
+def posterior(method: Gibbs, part: Part, *, dtype: str) -> Posterior:
     """Means and ln P(evidence) of every row; the residual is the largest standard error of a mean."""
     found = sample_posterior(method, part.question)
     rows = part.question.num_rows
@@ -151,7 +149,7 @@ def posterior(method: "Gibbs", part: Part, *, dtype: str) -> Posterior:
     )  # fmt: skip
 
 
-def sample_posterior(method: "Gibbs", question: Question) -> Sampled:
+def sample_posterior(method: Gibbs, question: Question) -> Sampled:
     """All that the chains find, for rows in chunks."""
     count = question.num_rows
     size = rows_for(count, max(1, CHAIN_NUMBERS // (method.chains * question.size)))
@@ -170,7 +168,7 @@ def sampler_of(question: Question) -> Any:
     return PairSampler(question) if isinstance(question.model, PairModel) else Sampler(question)
 
 
-def _sample(method: "Gibbs", question: Question, num_states: int, seed: np.random.SeedSequence) -> Sampled:
+def _sample(method: Gibbs, question: Question, num_states: int, seed: np.random.SeedSequence) -> Sampled:
     sampler = sampler_of(question)
     starts = [anneal(method, question.take([row])) for row in range(question.num_rows)]
     ends = _ends(method, question, sampler, starts)
@@ -191,7 +189,7 @@ def _sample(method: "Gibbs", question: Question, num_states: int, seed: np.rando
     )  # fmt: skip
 
 
-def _ends(method: "Gibbs", question: Question, sampler: Any, starts: list[AnnealedRow]) -> np.ndarray:
+def _ends(method: Gibbs, question: Question, sampler: Any, starts: list[AnnealedRow]) -> np.ndarray:
     """States (units of the sampler, rows, chains) in which the populations end."""
     S = np.repeat(question.values[:, :, None], method.chains, axis=2)
     for row, start in enumerate(starts):
@@ -207,7 +205,7 @@ def _slope(target: Target, states: np.ndarray) -> np.ndarray:
     return total / (len(states) * states.shape[-1])
 
 
-def visited(method: "Gibbs", question: Question, every: int) -> np.ndarray:
+def visited(method: Gibbs, question: Question, every: int) -> np.ndarray:
     """The states (kept, units of the question, 1, chains) of 0 and 1 after every so many sweeps, of one row."""
     sampler, starts, seed = sampler_of(question), [anneal(method, question)], np.random.SeedSequence(method.seed)
     walk = _walk(method, sampler, starts, _ends(method, question, sampler, starts), seed, every)
@@ -215,7 +213,7 @@ def visited(method: "Gibbs", question: Question, every: int) -> np.ndarray:
 
 
 def _walk(
-    method: "Gibbs", sampler: Any, starts: list[AnnealedRow], ends: np.ndarray, seed: np.random.SeedSequence, per: int
+    method: Gibbs, sampler: Any, starts: list[AnnealedRow], ends: np.ndarray, seed: np.random.SeedSequence, per: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """After the burn-in, for every `per` sweeps the average of P(on | all others), and the states at their end."""
     S, done, key = ends, 0, seed.generate_state(2)

@@ -6,7 +6,6 @@ predicted time of what was counted, never by the clock, so that the same questio
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,10 +15,8 @@ from plefka.reduction.question import BeliefModel, Part, Question
 from plefka.sampling.annealing import EVEN, Annealed, AnnealedTarget, annealed
 from plefka.sampling.belief_start import belief_target
 from plefka.sampling.importance import averaged, resampled
+from plefka.sampling.sampling_methods import Smc
 from plefka.sampling.spin_target import SpinTarget
-
-if TYPE_CHECKING:
-    from plefka.sampling.sampling_methods import Smc
 
 PILOT_PARTICLES, FEWEST_PARTICLES, FEWEST_POPULATIONS = 256, 16, 8
 PILOT_PART = 5  # of the budget, that the first population may take
@@ -103,7 +100,7 @@ class Populations:
         return ""
 
 
-def posterior(method: "Smc", part: Part, *, dtype: str) -> Posterior:
+def posterior(method: Smc, part: Part, *, dtype: str) -> Posterior:
     """Means and ln Z of every row, each by itself; the residual is the largest standard error of a mean."""
     question, rows = part.question, part.question.num_rows
     means, means_error = np.where(question.free, 0.0, question.values), np.zeros(question.free.shape)
@@ -147,7 +144,7 @@ def target_of(
     return target, np.flatnonzero(question.free[:, 0])[target.order]
 
 
-def sampled(method: "Smc", target: AnnealedTarget, rng: np.random.Generator) -> Populations:
+def sampled(method: Smc, target: AnnealedTarget, rng: np.random.Generator) -> Populations:
     """As many populations as a first one says that it takes, within the budget.
 
     What the populations themselves say has no part in it: stopping where they happen to agree would make their error

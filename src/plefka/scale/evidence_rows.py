@@ -2,18 +2,15 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int, Int8
 
 from plefka.errors import InvalidEvidence
+from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence, as_evidence
 from plefka.networks.intervention import check_not_observed
-
-if TYPE_CHECKING:
-    from plefka.networks.belief import BeliefNetwork
-
 
 HIDDEN = 2  # the byte of a unit that was not observed
 
@@ -85,12 +82,12 @@ def joined(blocks: list[EvidenceBlock]) -> EvidenceBlock:
 class CommonEvidence(NamedTuple):
     """One row of evidence, of a network."""
 
-    network: "BeliefNetwork"
+    network: BeliefNetwork
     evidence: Evidence
     called: str = "evidence"  # in messages
 
     @classmethod
-    def of(cls, network: "BeliefNetwork", evidence: Any, called: str = "evidence") -> "CommonEvidence":
+    def of(cls, network: BeliefNetwork, evidence: Any, called: str = "evidence") -> "CommonEvidence":
         found = as_evidence(network, evidence, takes_group=True)
         if len(found.rows) > (network.stack or 1):
             raise InvalidEvidence(f"the evidence that holds for all rows must be a single row; got {len(found.rows)}.")

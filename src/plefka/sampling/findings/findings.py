@@ -8,7 +8,7 @@ over the transformed findings i, with S drawn from q. No weight is above one, so
 than exp(bound) / P. The mean under q is known from the elimination: draws only say by how much the truth differs.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,9 +23,7 @@ from plefka.reduction.question import Part, Question
 from plefka.sampling.findings.problem import FindingsProblem, OpenFindings, edges_into, fields
 from plefka.sampling.findings.transformed import BestTangents, TangentSearch, Transformed, transformed
 from plefka.sampling.importance import WeightedAverage, averaged, resampled
-
-if TYPE_CHECKING:
-    from plefka.sampling.sampling_methods import Findings
+from plefka.sampling.sampling_methods import Findings
 
 KEPT_DRAWS = 256  # states that barren units are predicted from
 CLOSE_TANGENTS = TangentSearch(max_steps=12, tol=1e-2)  # draws mend the rest
@@ -116,7 +114,7 @@ def _slopes_of_draws(problem: FindingsProblem, switched: np.ndarray, S: np.ndarr
         return np.where(on, 1 / np.expm1(np.maximum(x, np.finfo(float).tiny)), -1.0)
 
 
-def posterior(method: "Findings", part: Part, *, dtype: str) -> Posterior:
+def posterior(method: Findings, part: Part, *, dtype: str) -> Posterior:
     """Means and ln P(evidence) of every row; the residual is the largest standard error of a mean."""
     question, size = part.question, part.question.num_rows
     found = [_row(method, question.take([row])) for row in range(size)]
@@ -159,7 +157,7 @@ def problem_of(question: Question) -> FindingsProblem:
     return problem
 
 
-def _row(method: "Findings", question: Question) -> Estimate:
+def _row(method: Findings, question: Question) -> Estimate:
     search = CLOSE_TANGENTS if method.samples else BEST_TANGENTS
     relaxed, found = transformed(problem_of(question), method.k, search)
     if not np.isfinite(found.bound):
@@ -181,7 +179,7 @@ def _gap(estimate: Estimate) -> float:
     return max(0.0, -float(estimate.average.log_mean)) if np.isfinite(estimate.average.log_mean) else 0.0
 
 
-def _notes(method: "Findings", found: list[Estimate]) -> tuple[str, ...]:
+def _notes(method: Findings, found: list[Estimate]) -> tuple[str, ...]:
     """How many findings were exact, and how far to believe what draws say of the others."""
     possible = [estimate for estimate in found if np.isfinite(estimate.bound)]
     if not possible:
