@@ -1,6 +1,6 @@
 // One question at a time, as pf.Interview asks them: the service says which, why, and when to stop.
 
-import { announce, button, byId, make } from "./elements.js";
+import { announce, button, byId, fill, listen, make } from "./elements.js";
 import { Panel } from "./panels.js";
 import { read, write } from "./storage.js";
 import { counted, leaning, sentence } from "./words.js";
@@ -26,52 +26,49 @@ export function interviewPanel(service, page) {
 
   function draw({ unit: next, why, left, method, notes, is_exact: isExact }) {
     unit = next;
-    const parts = unit === null ? ending(why, left) : question(why);
-    if (box.contains(document.activeElement)) announce(parts.map((part) => part.textContent).join(" "));
+    const shown = unit === null ? ending(why, left) : question(why);
+    if (box.contains(document.activeElement)) announce(shown.textContent);
     const how = isExact ? `Computed exactly (${method}).` : `Computed by ${method}: all numbers are estimates.`;
     return [
-      ...parts,
+      shown,
       make(
         "div.interview-tools",
         answers.list.length > 0 && button("Undo the last answer", undo, { "aria-keyshortcuts": "U" }),
         unit === null && left.length > 0 && button("Ask further questions", goOn, { class: "button is-quiet" }),
       ),
-      ...given(),
+      given(),
       method && make("p.hint.remarks", [how, ...notes.map(sentence)].join(" ")),
     ];
   }
 
   function question(why) {
-    const words = [...units.words(unit).toReversed(), "don’t know", LATER];
-    const choices = Object.entries(KEYS).map(([key, value], k) => {
-      const letter = key.toUpperCase();
-      return button(words[k], () => take(value), { "aria-keyshortcuts": letter, title: `Key ${letter}` });
+    const [off, on] = units.words(unit);
+    const onclick = ({ target: { dataset } }) => dataset.key && take(KEYS[dataset.key]);
+    return fill("question", {
+      h3: `Question ${answers.list.length + 1}`,
+      ".question": { unit: `${unit}?` },
+      ".why": { unit: why },
+      ".answers": { "aria-label": `Answers about ${unit}`, onclick },
+      "[data-key=y]": { unit: on },
+      "[data-key=n]": { unit: off },
     });
-    return [
-      make("h3", `Question ${answers.list.length + 1}`),
-      make("p.question", `${unit}?`),
-      make("p.hint", why),
-      make("div.answers", { role: "group", "aria-label": `Answers about ${unit}` }, choices),
-      make("p.hint.keys", "Keys: Y and N for the first two, D don’t know, L later, U undo."),
-    ];
   }
 
   function ending(why, left) {
-    const list = (title, names) => names.length > 0 && make("p.hint", `${title}: ${[...new Set(names)].join(", ")}.`);
+    const list = (title, names) => ({ unit: names.length ? `${title}: ${[...new Set(names)].join(", ")}.` : "" });
     const asked = withoutState().map(([name]) => name);
     const notAsked = left.map(([name, share]) => `${name} (${(100 * share).toFixed(1)} %)`);
-    return [
-      make("h3", "Time to stop"),
-      make("p.message.is-good", why),
-      list("Asked, but without an answer", asked),
-      list("Not asked", notAsked),
-    ].filter(Boolean);
+    return fill("end", {
+      ".message": { unit: why },
+      ".asked": list("Asked, but without an answer", asked),
+      ".not-asked": list("Not asked", notAsked),
+    });
   }
 
   // What was asked and answered, in order.
   function given() {
-    const rows = answers.list.map(([name, value]) => make("li", make("span", name), make("em", said(name, value))));
-    return rows.length ? [make("h4", counted(rows.length, "answer")), make("ol.interview-list", rows)] : [];
+    const rows = answers.list.map(([name, value]) => make("li", make("span", { unit: name }), make("em", said(name, value))));
+    return rows.length > 0 && [make("h4", counted(rows.length, "answer")), make("ol.interview-list", rows)];
   }
 
   function said(name, value) {
@@ -109,13 +106,13 @@ export function interviewPanel(service, page) {
     page.refresh();
   }
 
-  box.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const key = event.key.toLowerCase();
-    if (key === "u") undo();
-    else if (Object.hasOwn(KEYS, key)) take(KEYS[key]);
+  listen(box, "keydown", ({ key, ctrlKey, metaKey, altKey }) => {
+    if (ctrlKey || metaKey || altKey) return;
+    const letter = key.toLowerCase();
+    if (letter === "u") undo();
+    else if (Object.hasOwn(KEYS, letter)) take(KEYS[letter]);
   });
-  byId("clear").addEventListener("click", () => {
+  listen("clear", "click", () => {
     isEndless = false;
     answers.list = [];
     page.refresh();
@@ -145,7 +142,7 @@ function answersOf(theCase, { name, units, edges }) {
     keep(changed.length > 1 ? [] : list.filter(([each, value]) => !isState(value) || now.includes(each)));
   }
 
-  theCase.addEventListener("change", () => kept && follow());
+  listen(theCase, "change", () => kept && follow());
   return {
     get list() {
       if (kept) return kept.list;
