@@ -129,7 +129,7 @@ def test_a_diagnosis_without_a_mouse(visitor, service):
 
 def test_the_list_is_one_stop_of_the_tab_key(visitor, service):
     visitor.visit(service.address)
-    assert visitor.run("document.querySelectorAll('#units button[tabindex=\"0\"]').length") == 1
+    visitor.until("document.querySelectorAll('#units button[tabindex=\"0\"]').length === 1")
     assert visitor.run("document.querySelectorAll('#ranking button[tabindex=\"0\"]').length") == 1
     visitor.run("document.querySelector('#units button[tabindex=\"0\"]').focus()")
     for key, expected in (("End", "thin_crema"), ("ArrowRight", "thin_crema: yes"), ("Home", "lukewarm_cup: yes")):

@@ -2,7 +2,7 @@
 
 import gzip
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -244,6 +244,24 @@ def test_ask_with_costs_and_sets(client):
     assert client.post("ask", {"together": 6}).error[0] == 422
 
 
+@pytest.mark.parametrize("rules", [{}, {"stop_below": 0.5}, {"stop_below": 0.0, "certain_above": 2.0}])
+def test_interview(client, rules):
+    asked = {"evidence": {"cold": 0, "fever": None, "cough": "yes"}, **rules}
+    start = pf.Interview(NETWORK, {"cold": 0, "cough": 1}, **rules)
+    for unknown, later in (([], []), (["test"], []), ([], ["fever", "test"]), (["Fever at night"], ["test", "test"])):
+        found = client.answer("interview", {**asked, "unknown": unknown, "later": later})
+        answers = [(unit, None) for unit in unknown] + [(unit, "later") for unit in later]
+        said = replace(start, answers=tuple(answers))
+        assert (found["unit"], found["why"]) == said.next[:2]
+        assert [(unit, share) for unit, share in found["left"]] == list(said.next.left)
+        assert found["is_exact"]
+    everything = {"fever": 1, "Fever at night": 1, "cough": 1, "test": 1}
+    done = client.answer("interview", {"evidence": everything, "certain_above": 2.0})
+    assert (done["unit"], done["why"], done["left"]) == (None, "Nothing is left to ask.", [])
+    assert client.post("interview", {"later": ["no such unit"]}).error == (422, "unknown_unit")
+    assert client.post("interview", {"certain_above": 0}).error == (422, "invalid_request")
+
+
 def test_joint(client):
     found = client.answer("joint", {"evidence": EVIDENCE, "units": ["flu", HOSTILE]})
     assert found == pf.joint(NETWORK, OBSERVED, ["flu", HOSTILE]).to_dict() | NETWORK.identity
@@ -298,7 +316,7 @@ def test_the_description_names_every_address(client):
     found = client.request("GET", "/api/openapi.json").json
     assert {path.removeprefix("/api/v1/") for path in found["paths"]} == {
         "health", "network", "units", "units/names", "unit", "neighbourhood", "examples", "infer", "rows", "explain",
-        "ask", "joint", "most-probable", "sensitivity", "compare", "sample", "networks", "save", "tables",
+        "ask", "interview", "joint", "most-probable", "sensitivity", "compare", "sample", "networks", "save", "tables",
     }  # fmt: skip
     assert found["components"]["schemas"]["Infer"]["additionalProperties"] is False
 

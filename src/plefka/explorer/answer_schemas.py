@@ -155,6 +155,13 @@ class AskAnswer(described(Advice, FromNetwork)):
     targets_total: int
 
 
+class InterviewAnswer(Computed):
+    unit: Annotated[str | None, Field(description="The unit to ask about, if it is not time to stop.")]
+    why: str
+    left: Annotated[list[tuple[str, float]], Field(description="The best questions, and the share that they resolve.")]
+    is_exact: bool
+
+
 class Compared(BaseModel):
     method: str
     log_likelihood: float | None

@@ -146,6 +146,8 @@ QUESTIONS = {  # that a worker answers as they are asked
         "How much each observation moved the log-odds of a hidden unit, and what would move them most."),
     "ask": (schemas.Ask, answers.AskAnswer,
         "Which hidden unit to look at next, by expected information about the targets."),
+    "interview": (schemas.Interview, answers.InterviewAnswer,
+        "The next question of an interview and why it is asked, or why it is time to stop. States are evidence."),
     "joint": (schemas.JointUnits, answers.JointAnswer,
         "The probability of every state of a few hidden units together."),
     "sensitivity": (schemas.TargetSensitivity, answers.SensitivityAnswer,

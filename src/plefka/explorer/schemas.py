@@ -48,12 +48,15 @@ class OneCaseByMethod(OneCase):
     method: Method = "auto"
 
 
-class Conditions(Strict):
-    do: Do = {}
+class Group(Strict):
     exclusive: Annotated[
         Literal["causes"] | list[Name | None] | None,
         Field(description="Units of which exactly one is on; with null in the list, at most one."),
     ] = None
+
+
+class Conditions(Group):
+    do: Do = {}
 
 
 class Infer(Conditions, OneCaseByMethod):
@@ -92,6 +95,15 @@ class Ask(Conditions, OneCaseByMethod):
     stop_below: Annotated[float | None, Field(ge=0, description="Nats per cost.")] = None
     certain_above: Annotated[float | None, Field(gt=0, le=1)] = None
     without: Annotated[list[Name], Field(description="Units that are no candidates.")] = []
+
+
+class Interview(Group, OneCaseByMethod):
+    unknown: Annotated[
+        list[Name], Field(description="Units whose states are not known; they are not asked again.")
+    ] = []
+    later: Annotated[list[Name], Field(description="Units in the order in which they were put back, each time.")] = []
+    stop_below: Annotated[float, Field(ge=0, description="Nats per cost.")] = 0.01
+    certain_above: Annotated[float, Field(gt=0, description="A probability; above 1: no cause ends it.")] = 0.95
 
 
 class JointUnits(OneCaseByMethod):

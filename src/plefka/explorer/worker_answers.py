@@ -18,6 +18,7 @@ from plefka.explorer.fault_ranking import FaultsAsked, fault_ranking
 from plefka.explorer.opened_files import open_files, saved, tables
 from plefka.explorer.outcomes import FAILED, NO_MEMORY, Failure, encoded
 from plefka.inference.solution_tables import OF_CHECK
+from plefka.questions.case_interview import LATER
 
 MOST_TARGETS = 50  # names in an answer
 MOST_CELLS = 5_000_000  # states that are drawn for one question
@@ -87,6 +88,7 @@ class Answers:
         return {
             name: pf.Likelihood(**state) if isinstance(state, Mapping) else off if state == 0 else state
             for name, state in given.items()
+            if state is not None
         }
 
     def conditions(self, fields: QuestionFields) -> dict[str, Any]:
@@ -184,6 +186,18 @@ class Answers:
         found = pf.ask(self.network, evidence, candidates, targets, fields["method"], **options)
         names = found.targets
         return {**asdict(found), "targets": names[:MOST_TARGETS], "targets_total": len(names)}
+
+    def interview(self, fields: QuestionFields) -> dict[str, Any]:
+        unknown, later = fields["unknown"], fields["later"]
+        evidence, group = self.evidence(fields["evidence"], [*unknown, *later]), self.conditions(fields)["exclusive"]
+        answers = *((unit, None) for unit in unknown), *((unit, LATER) for unit in later)
+        options, rules = (
+            {"method": fields["method"], "exclusive": group},
+            (fields["stop_below"], fields["certain_above"]),
+        )
+        found = pf.Interview(self.network, evidence, options, *rules, answers)
+        without = {"method": "", "notes": (), "is_exact": True}  # where nothing is left to ask
+        return found.next._asdict() | {name: getattr(found.advice, name, value) for name, value in without.items()}
 
     def joint(self, fields: QuestionFields) -> dict[str, Any]:
         evidence = self.evidence(fields["evidence"], fields["units"])

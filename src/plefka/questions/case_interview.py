@@ -91,7 +91,7 @@ class Interview:
 
     @cached_property
     def next(self) -> NextQuestion:
-        advice, expected = self._advice(), self.expected or ()
+        advice, expected = self.advice, self.expected or ()
         unit, p = next((each for each in self.ranking if each[0] not in expected), ("", 0.0))
         entropy = max(advice.entropy, 1e-300) if advice else 1.0
         left = tuple((each.unit, each.information / entropy) for each in (advice.candidates if advice else ()))
@@ -104,8 +104,9 @@ class Interview:
             return NextQuestion(None, f"No question left tells much: the best {share}", left)
         return NextQuestion(advice.unit, f"{self._reason(advice)} It {share}", left)
 
-    def _advice(self) -> Advice | None:
-        """Without what was put back; or with it, where nothing else is left that tells enough."""
+    @cached_property
+    def advice(self) -> Advice | None:
+        """What `ask` says without what was put back; or with it, where nothing else is left that tells enough."""
         last, asked, found = dict(self.answers), Counter(unit for unit, _ in self.answers), None
         waiting = {unit for unit, state in last.items() if state == LATER and asked[unit] == 1}
         options: dict[str, Any] = {**self.options, "top": SHOWN, "stop_below": self.stop_below}

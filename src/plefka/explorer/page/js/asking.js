@@ -1,28 +1,30 @@
 // After each change of the case: ask, show the answer, and drop answers that came too late. A check asks beside that, and
 // cannot harm an answer that is shown.
 
-import { announce, button, byId, make } from "./elements.js";
+import { announce, button, byId, listen, make, put, told } from "./elements.js";
 import { isByChange } from "./ranking_choice.js";
 import { latest, STALE, Unreachable } from "./service.js";
-import { about, counted, KINDS, sentence } from "./words.js";
+import { about, counted, kindWords, sentence } from "./words.js";
 
 const PAUSE = 60; // milliseconds without a change before a question is sent, where changes follow each other closely
 const CLOSELY = 300;
 const PATIENCE = 250; // milliseconds before the old answer is dimmed
-const AGAIN = 3000; // milliseconds before a question is put again to a service that is busy
-const PASSING = new Set(["busy", "closing", "worker_ended"]); // refusals that waiting helps against
 const LONG = 4000; // milliseconds before the reader is told to wait
+const AGAIN = 3000; // milliseconds before a question is put again to a service that is busy
+const PASSING = ["busy", "closing", "worker_ended"]; // refusals that waiting helps against
 
 export class Asking {
-  // show: {ranking, verdict}; after(answer): the panels may ask
-  constructor(service, units, theCase, { ranking, verdict, after }) {
-    Object.assign(this, { service, units, theCase, ranking, verdict, after, answer: null, changed: 0 });
-    const infer = (signal, body) => service.post("infer", body, signal);
+  constructor(service, page) {
+    Object.assign(this, { page, theCase: page.case, answer: null, changed: 0 });
+    const infer = (signal, check) => service.post("infer", this.#question(check), signal);
     this.infer = latest(infer);
     this.checked = latest(infer);
-    theCase.addEventListener("change", () => {
+    listen(page.case, "change", () => {
+      const time = performance.now();
+      const pause = time - this.changed > CLOSELY ? 0 : PAUSE;
+      this.changed = time;
       this.checked.cancel();
-      this.soon();
+      this.#soon(pause);
     });
   }
 
@@ -31,24 +33,25 @@ export class Asking {
     return this.answer !== null && this.answeredKey === this.theCase.key;
   }
 
-  soon() {
-    const time = performance.now();
-    const isAlone = time - this.changed > CLOSELY;
-    this.changed = time;
+  #soon(pause) {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.now(), isAlone ? 0 : PAUSE);
+    this.timer = setTimeout(() => this.now(), pause);
   }
 
   async now() {
     clearTimeout(this.timer);
-    this.#wait();
+    clearTimeout(this.dimming);
+    this.dimming = setTimeout(() => {
+      this.#waits("computing …");
+      this.dimming = setTimeout(() => this.#waits(told("long")), LONG);
+    }, PATIENCE);
     const { key } = this.theCase;
     try {
-      const answer = await this.infer(this.#question());
+      const answer = await this.infer(false);
       if (answer === STALE) return;
       this.answeredKey = key;
       this.checked.cancel();
-      this.#done();
+      this.#waits("");
       this.#show(answer);
     } catch (error) {
       this.#failed(error);
@@ -57,84 +60,65 @@ export class Asking {
 
   // In the background: whatever comes of it, the ranking stays.
   async check() {
-    this.verdict.checking();
+    this.page.verdict.checking();
     try {
-      const answer = await this.checked(this.#question({ check: true }));
+      const answer = await this.checked(true);
       if (answer !== STALE) this.#show(answer);
     } catch (error) {
-      this.verdict.checkFailed(sentence(error.message));
-      announce(`The check failed. ${sentence(error.message)}`);
+      const text = sentence(error.message);
+      this.page.verdict.checkFailed(text);
+      announce(`The check failed. ${text}`);
     }
   }
 
-  #question({ check = false } = {}) {
-    const { evidence, method, isExclusive } = this.theCase;
+  #question(check) {
+    const { evidence, method, isExclusive, rankingFields } = this.theCase;
     const exclusive = isExclusive ? "causes" : null;
-    return { evidence, exclusive, method, check, top: this.ranking.top, ...this.theCase.rankingFields };
+    return { evidence, exclusive, method, check, top: this.page.ranking.top, ...rankingFields };
   }
 
-  #wait() {
-    clearTimeout(this.dimming);
-    const slowly = () => this.#old("still computing; a first answer takes longest");
-    this.dimming = setTimeout(() => {
-      this.#old("computing …");
-      this.dimming = setTimeout(slowly, LONG);
-    }, PATIENCE);
-  }
-
-  // The ranking that is shown is not of this case.
-  #old(text) {
-    byId("busy").hidden = false;
-    byId("busy").textContent = text;
-    this.ranking.dim(true);
-  }
-
-  #done() {
-    clearTimeout(this.dimming);
-    byId("busy").hidden = true;
-    this.ranking.dim(false);
+  // Why the ranking that is shown is not of this case; "" if it is.
+  #waits(text) {
+    if (!text) clearTimeout(this.dimming);
+    put("busy", { hidden: !text }, text);
+    byId("ranking").classList.toggle("is-old", text !== "");
   }
 
   #show(answer) {
     this.answer = answer;
     const isImpossible = answer.status === "impossible";
-    this.#say(isImpossible ? this.verdict.contradiction(answer, this.units) : []);
-    this.verdict.show(answer);
-    if (isImpossible) this.ranking.empty();
-    this.after(answer);
-    announce(this.#summary(answer));
+    this.#say(isImpossible && this.page.verdict.contradiction(answer));
+    this.page.verdict.show(isImpossible ? null : answer);
+    if (isImpossible) this.page.ranking.empty();
+    this.page.answered(answer);
+    announce(isImpossible ? byId("failure").querySelector("p").textContent : this.#summary(answer));
   }
 
-  #summary(answer) {
-    if (answer.status === "impossible")
-      return `These observations contradict each other. ${sentence(answer.contradiction ?? "")}`;
-    const best = answer.ranking
+  #summary({ order, ranking, kind, check }) {
+    const best = ranking
       .slice(0, 3)
-      .map((each) => `${this.units.inState(each.name, each.state)} ${about(each.probability, each.accuracy)}`)
-      .join(", ");
-    const first = isByChange(answer) ? "First by change" : "Most probable";
-    const ranked = best ? `${first}: ${best}.` : "Nothing is ranked.";
-    const checked = answer.check ? ` ${sentence(answer.check.verdict)}` : "";
-    const kind = KINDS[answer.kind] ?? answer.kind;
+      .map((each) => `${this.page.units.inState(each.name, each.state)} ${about(each.probability, each.accuracy)}`);
+    const first = isByChange({ order, ranking }) ? "First by change" : "Most probable";
+    const ranked = best.length ? `${first}: ${best.join(", ")}.` : "Nothing is ranked.";
     const total = counted(this.theCase.observations.size, "observation");
-    return `${total}. ${ranked} Kind of answer: ${kind}.${checked}`;
+    return `${total}. ${ranked} Kind of answer: ${kindWords(kind)}. ${sentence(check?.verdict)}`;
   }
 
   #failed(error) {
-    this.#done();
-    if (error instanceof Unreachable) return this.#old("not up to date"); // until the service is back
-    if (PASSING.has(error.code)) this.timer = setTimeout(() => this.now(), AGAIN);
-    this.#say([make("p", { text: sentence(error.message) }), button("Try again", () => this.now())]);
+    this.#waits("");
+    if (error instanceof Unreachable) return this.#waits("not up to date"); // until the service is back
+    if (PASSING.includes(error.code)) this.#soon(AGAIN);
+    const text = sentence(error.message);
+    this.#say([make("p", text), button("Try again", () => this.now())]);
     if (!this.isCurrent) {
       this.answer = null;
-      this.ranking.empty();
-      this.verdict.show(null);
+      this.page.ranking.empty();
+      this.page.verdict.show(null);
     }
-    announce(sentence(error.message));
+    announce(text);
   }
 
-  #say(elements) {
-    byId("failure").hidden = elements.length === 0;
-    byId("failure").replaceChildren(...elements);
+  #say(parts) {
+    put("failure", { hidden: !parts }, parts);
   }
 }

@@ -1,107 +1,59 @@
 // The same question to several methods, side by side.
 
-import { make } from "./elements.js";
-import { methodWords } from "./method_words.js";
+import { bar } from "./bars.js";
+import { fill, make } from "./elements.js";
 import { Panel } from "./panels.js";
-import { about, duration, KINDS, minus, sentence } from "./words.js";
+import { methodWords } from "./verdict.js";
+import { about, duration, kindWords, minus, sentence } from "./words.js";
 
 const TOP = 10; // causes
 
-export function comparePanel(service, units, useMethod) {
+export function comparePanel(service, { units, case: theCase }) {
   const ask = (signal, { evidence }) => service.post("compare", { evidence, methods: null }, signal);
   const key = ({ key }) => `compare ${key}`;
+  const head = () => fill("compared", {});
 
-  function draw({ methods }, state) {
-    return [
-      make("div", { class: "wide" }, likelihoods(methods, state)),
-      ...causes(methods.filter(({ means }) => means && Object.keys(means).length)),
-    ];
-  }
+  const draw = ({ methods }, { method: used }) => [
+    likelihoods(methods, used),
+    causes(methods.filter(({ means }) => means && Object.keys(means).length)),
+  ];
 
-  function likelihoods(methods, { method: used }) {
-    const head = make("tr", {}, ...["Method", "ln P(evidence)", "It is", "Time"].map(headCell));
-    const rows = methods.flatMap((each) => [
-      make(
-        "tr",
-        { class: each.method === used ? "is-used" : "" },
-        make(
-          "th",
-          { scope: "row" },
-          make("button", {
-            type: "button",
-            class: "link",
-            text: each.method,
-            title: `Use ${each.method}`,
-            onclick: () => useMethod(each.method),
-          }),
-        ),
-        ...(each.log_likelihood === null
-          ? [make("td", { colspan: 2, text: sentence(each.status_text ?? each.status) })]
-          : [
-              make("td", { class: "number", text: minus(each.log_likelihood, 4) }),
-              make("td", { text: KINDS[each.kind] ?? each.kind }),
-            ]),
-        make("td", { class: "number", text: duration(each.seconds) }),
-      ),
-      make("tr", { class: "method-words" }, make("td", { colspan: 4, text: methodWords(each.method) })),
-    ]);
-    return make(
-      "table",
-      {},
-      make("caption", { text: "How probable the observations are" }),
-      make("thead", {}, head),
-      make("tbody", {}, ...rows),
-    );
+  function likelihoods(methods, used) {
+    const rows = methods.flatMap(({ method, log_likelihood: value, kind, status, status_text: text, seconds }) => {
+      const use = { type: "button", title: `Use ${method}`, onclick: () => theCase.useMethod(method) };
+      const found = [number(minus(value ?? 0, 4)), make("td", kindWords(kind ?? ""))];
+      const failed = make("td", { colspan: 2 }, sentence(text ?? status));
+      const cells = [value === null ? failed : found, number(duration(seconds))];
+      const row = method === used ? "tr.is-used" : "tr";
+      const words = make("td", { colspan: 4 }, methodWords(method));
+      return [make(row, headCell("row", make("button.link", use, method)), cells), make("tr.method-words", words)];
+    });
+    const heads = ["Method", "ln P(evidence)", "It is", "Time"];
+    return make("div.wide", table("How probable the observations are", heads, rows));
   }
 
   function causes(methods) {
-    if (!methods.length) return [];
-    const first = new Map(Object.entries(methods[0].means));
+    if (!methods.length) return null;
+    const [{ means: first }] = methods;
     const names = [...new Set(methods.flatMap(({ means }) => Object.keys(means)))];
-    names.sort((a, b) => (first.get(b) ?? 0) - (first.get(a) ?? 0));
-    const head = make("tr", {}, headCell(units.nouns.Cause), ...methods.map(({ method }) => headCell(method)));
-    const rows = names
-      .slice(0, TOP)
-      .map((name) =>
-        make(
-          "tr",
-          {},
-          make("th", { scope: "row", unit: units.inState(name, 1), title: name }),
-          ...methods.map(({ means, accuracy }) => cell(means[name], accuracy[name])),
-        ),
-      );
-    const table = make(
-      "table",
-      {},
-      make("caption", { text: `How probable the ${units.nouns.causes} are` }),
-      make("thead", {}, head),
-      make("tbody", {}, ...rows),
-    );
-    return [make("div", { class: "wide", tabindex: 0, role: "region", "aria-label": `${units.nouns.Causes} by method` }, table)];
+    names.sort((a, b) => (first[b] ?? 0) - (first[a] ?? 0));
+    const rows = names.slice(0, TOP).map((name) => {
+      const cells = methods.map(({ means, accuracy }) => number(about(means[name], accuracy[name]), bar(means[name])));
+      return make("tr", make("th", { scope: "row", title: name, unit: units.inState(name, 1) }), cells);
+    });
+    const { Cause, causes: nouns, Causes } = units.nouns;
+    const shown = table(`How probable the ${nouns} are`, [Cause, ...methods.map(({ method }) => method)], rows);
+    return make("div.wide", { tabindex: 0, role: "region", "aria-label": `${Causes} by method` }, shown);
   }
 
-  const panel = new Panel("compare", { ask, key, draw, isSlow: true, invitation: "Compare the methods" });
-  panel.head = () => [
-    make("h3", { text: "Methods side by side" }),
-    make("p", {
-      class: "hint",
-      text:
-        "The same observations, answered in several ways. Where they agree, the answer hangs on no single method. " +
-        "≈ is an estimate.",
-    }),
-  ];
-  return panel;
+  return new Panel("compare", { ask, key, draw, head, isSlow: true, invitation: "Compare the methods" });
 }
 
-const headCell = (text) => make("th", { scope: "col", text });
+const number = (...children) => make("td.number", children);
 
-function cell(value, accuracy) {
-  const fill = make("span", { class: "fill" });
-  fill.style.transform = `scaleX(${value ?? 0})`;
-  return make(
-    "td",
-    { class: "number" },
-    about(value, accuracy),
-    make("span", { class: "track", "aria-hidden": "true" }, fill),
-  );
+const headCell = (scope, ...children) => make("th", { scope }, children);
+
+function table(caption, heads, rows) {
+  const top = make("thead", make("tr", heads.map((text) => headCell("col", text))));
+  return make("table", make("caption", caption), top, make("tbody", rows));
 }

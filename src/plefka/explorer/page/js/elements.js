@@ -22,10 +22,10 @@ export function put(element, ...parts) {
   return box;
 }
 
-// An element of the page, or a copy of what a <template> holds, by its id. Parts are put where selectors find them:
+// An element, or a copy of what the <template> of an id holds, with the parts that selectors find in it put in:
 // fill("saved-case", {em: {hidden: true}, ".hint": ["3 observations", ...]})
-export function fill(id, parts) {
-  const element = byId(id).content?.firstElementChild.cloneNode(true) ?? byId(id);
+export function fill(of, parts) {
+  const element = found(of).content?.firstElementChild.cloneNode(true) ?? found(of);
   for (const [selector, part] of Object.entries(parts)) put(element.querySelector(selector), ...[part].flat());
   return element;
 }
@@ -90,6 +90,11 @@ export function steered(event, elements, from, [back, forth], isRing = false) {
 }
 
 export const press = (button, isPressed) => button.setAttribute("aria-pressed", String(isPressed));
+
+// Of the buttons of a group, the one with this word in its data is pressed: pressOne("roles", "role", "f")
+export function pressOne(group, kind, word) {
+  for (const each of found(group).querySelectorAll("button")) press(each, each.dataset[kind] === word);
+}
 
 // A screen reader says this once the page is quiet again.
 let waiting = 0;

@@ -2,7 +2,7 @@
 // machine, the middle at the left), and how probable each is now.
 
 import { drawing } from "./drawing.js";
-import { button, make, readable } from "./elements.js";
+import { fill, make, pressOne, readable, told } from "./elements.js";
 import { fullScreen } from "./full_screen.js";
 import { chosen, layered } from "./layers.js";
 import { Panel } from "./panels.js";
@@ -13,21 +13,36 @@ const FEW = 24; // units of each distance
 const MANY = 60;
 const ASKED = 150; // of which these are chosen
 const MOST_OBSERVED = 40;
-const HOPS = [1, 2, 3];
+const GROUPS = ["Observed", "Causes", "Findings", "In the middle", "It depends on", "It shows in", "Further away"];
 
-export function graphPanel(service, units, { select, chooser }) {
+export function graphPanel(service, page) {
+  const { units } = page;
   const past = [];
   const wanted = { hops: 1, each: FEW };
-  const stage = make("div", { class: "stage" });
-  const full = fullScreen(stage, "The graph");
+  const stage = fill("graph-stage", {});
   let shown = null; // the unit in the middle; null: what was observed
+  let drawnOf = null; // the state of which the picture is
 
-  const isOfAll = ({ chosen: unit, observations }) => unit === null && observations.size > 0;
-  const key = (state) => JSON.stringify([isOfAll(state) ? null : state.selected, wanted, state.key, state.isPossible]);
+  const change = (wish) => {
+    Object.assign(wanted, wish);
+    panel.refresh(drawnOf);
+  };
+  fill(stage, {
+    ".hops": { onclick: ({ target: { dataset } }) => dataset.hops && change({ hops: Number(dataset.hops) }) },
+    ".back": { onclick: () => page.select(past.pop(), "graph") },
+    ".all": { onclick: () => go(null) },
+    ".further": { onclick: () => change({ each: wanted.each === FEW ? MANY : FEW }) },
+  });
+  const full = fullScreen(stage, "The graph");
+  stage.querySelector(".further").after(full.button);
+
+  const middleOf = (state) => (state.chosen === null && state.observations.size ? null : state.selected);
+  const key = (state) => JSON.stringify([middleOf(state), wanted, state.key, state.isPossible]);
   const canAsk = ({ selected, observations }) => selected !== null || observations.size > 0;
 
   async function ask(signal, state) {
-    const centres = isOfAll(state) ? mainObserved(state.observations) : [state.selected];
+    const middle = middleOf(state);
+    const centres = middle === null ? mainObserved(state.observations) : [middle];
     const { hops } = wanted;
     const limit = centres.length + hops * ASKED;
     const around = await service.post("neighbourhood", { units: centres, hops, limit, each_hop: ASKED }, signal);
@@ -37,144 +52,95 @@ export function graphPanel(service, units, { select, chooser }) {
 
   // Of all units in one question. Without an answer there is a picture all the same.
   async function believed(names, { evidence, method, exclusive, isPossible }, signal) {
-    const known = new Map();
-    if (!isPossible) return { known, problem: "The observations contradict each other: no unit has a probability." };
-    const question = { evidence, method, exclusive, units: names, top: names.length };
+    if (!isPossible) return { known: new Map(), problem: told("no-probabilities") };
     try {
+      const question = { evidence, method, exclusive, units: names, top: names.length };
       const { ranking } = await service.post("infer", question, signal);
-      for (const each of ranking) known.set(each.name, each);
-      return { known, problem: "" };
+      return { known: new Map(ranking.map((each) => [each.name, each])) };
     } catch (error) {
       if (signal.aborted || error instanceof Unreachable) throw error;
-      return { known, problem: `The probabilities could not be computed. ${sentence(error.message)}` };
+      return { known: new Map(), problem: `The probabilities could not be computed. ${sentence(error.message)}` };
     }
   }
 
   function draw(answer, state) {
-    if (answer === null)
-      return [make("p", { class: "hint", text: "Choose a unit to see what it hangs together with." })];
+    if (answer === null) return [make("p.hint", told("no-centre"))];
     const { observations } = state;
-    const { centres, known, problem } = answer;
-    shown = isOfAll(state) ? null : state.selected;
-    const names = chosen(answer, centres, wanted.each, worth(answer, observations));
-    const there = new Set(names);
-    const edges = answer.edges.filter(({ parent, child }) => there.has(parent) && there.has(child));
+    const { centres, known, problem = "" } = answer;
+    drawnOf = state;
+    shown = middleOf(state);
+    const names = chosen(answer, centres, wanted.each, worth(known, observations));
+    const edges = answer.edges.filter(({ parent, child }) => names.includes(parent) && names.includes(child));
     const linked = new Set(edges.flatMap(({ parent, child }) => [parent, child]));
     const drawn = linked.size ? names.filter((name) => linked.has(name)) : names;
     const hops = new Map(answer.nodes.map((node) => [node.name, node.hops]));
-    const outwards = ({ parent, child }) => !units.isMachine || hops.get(parent) !== hops.get(child);
-    const layers = layered(drawn, edges.filter(outwards));
+    const isOutwards = ({ parent, child }) => !units.isMachine || hops.get(parent) !== hops.get(child);
+    const layers = layered(drawn, edges.filter(isOutwards));
     const describe = (name) => description(name, observations.get(name), known.get(name), units.words(name));
     const title = shown === null ? "Around what was observed" : `Around ${shown}`;
-    const some = observations.size > MOST_OBSERVED ? `The first ${MOST_OBSERVED} of ${observations.size} observed` : "Observed";
-    const summary = shown === null ? `${some} units, and those beside them that they moved most` : links(answer, units);
+    const summary = shown === null ? observed(observations.size) : links(answer, units);
     const label = `${title}. ${summary}. Arrow keys move; the same is in a list below.`;
-    const focus = focused();
-    stage.replaceChildren(
-      make("h3", { unit: title }),
-      make("p", { class: "hint", text: `${summary}. Click a unit to go there.` }),
-      ...(problem ? [make("p", { class: "message is-bad", text: problem })] : []),
-      controls(answer, names.length, state),
-      drawn.length < names.length ? make("p", { class: "hint", text: alone(names.length - drawn.length) }) : "",
-      make("div", { class: "wide" }, drawing({ layers, edges, middle: shown, label }, describe, go)),
-      legend(edges.some(({ weight }) => weight < 0), units),
-    );
-    if (focus) queueMicrotask(() => stage.querySelector(focus)?.focus());
+    const makes = units.isMachine ? "each makes the other" : "makes";
+    const before = document.activeElement;
+    const centre = () => stage.querySelector(".is-centre");
+    if (stage.contains(before)) queueMicrotask(() => (stage.contains(before) ? before : centre())?.focus());
+    fill(stage, {
+      h3: { unit: title },
+      ".summary": `${summary}. Click a unit to go there.`,
+      ".message": problem,
+      ".alone": alone(names.length - drawn.length),
+      ".wide": drawing({ layers, edges, middle: shown, label }, describe, go),
+      ".is-dashed": edges.some(({ weight }) => weight < 0) && told("dashed", makes),
+      ".chooser": units.isMachine && shown !== null && page.choice.chooserFor(shown),
+      ...controls(answer, names.length, observations.size),
+    });
     return [full.place(), list(names, answer, describe)];
   }
 
-  // What had the focus has it again: the unit in the middle for the one that was clicked, or the same button.
-  function focused() {
-    const before = stage.contains(document.activeElement) ? document.activeElement : null;
-    return before?.matches(".node") ? ".is-centre" : before?.dataset.key ? `[data-key="${before.dataset.key}"]` : null;
-  }
-
   // What was observed comes first, then what it moved most; around one unit, then the strongest links.
-  function worth({ known }, observations) {
-    const moved = (name) => {
-      const { probability, prior } = known.get(name) ?? {};
-      return Math.abs((probability ?? 0) - (prior ?? 0));
-    };
-    return (name) => (observations.has(name) ? 2 : shown === null ? moved(name) : 0);
+  function worth(known, observations) {
+    const moved = ({ probability, prior } = {}) => Math.abs((probability ?? 0) - (prior ?? 0));
+    return (name) => (observations.has(name) ? 2 : shown === null ? moved(known.get(name)) : 0);
   }
 
   function go(name) {
     if (name === shown) return;
     past.push(shown);
-    select(name);
+    page.select(name, "graph");
   }
 
-  function controls({ nodes, left_out: left, centres, hops }, number, state) {
+  function controls({ nodes, left_out: left, centres, hops }, number, numObserved) {
     const others = nodes.length + left - centres.length;
     const hidden = nodes.length + left - number;
-    const change = (wish) => () => {
-      Object.assign(wanted, wish);
-      panel.refresh(state);
-    };
-    const quiet = (id, text, onclick) => button(text, onclick, { class: "button is-quiet", "data-key": id });
-    const steps = HOPS.map((step) =>
-      button(String(step), change({ hops: step }), {
-        class: "button is-small",
-        "aria-pressed": String(step === hops),
-        "aria-label": counted(step, "link"),
-        "data-key": `hops-${step}`,
-      }),
-    );
     const of = hops === 1 ? `${count(others)} neighbours` : `${count(others)} units within ${hops} links`;
-    const is = hidden === 1 ? "is" : "are";
-    const rest = `${count(hidden)} of ${shown !== null && hops === 1 ? "its" : "the"} ${of} ${is} not shown.`;
-    return make(
-      "div",
-      { class: "choices" },
-      make("span", { class: "choices", role: "group", "aria-label": "How many links away" }, "Links away", ...steps),
-      past.length ? quiet("back", "Back", () => select(past.pop())) : null,
-      shown !== null && state.observations.size ? quiet("all", "Around what was observed", () => go(null)) : null,
-      hidden && wanted.each === FEW ? quiet("more", "Show more", change({ each: MANY })) : null,
-      wanted.each === MANY ? quiet("more", "Show fewer", change({ each: FEW })) : null,
-      full.button,
-      units.isMachine && shown !== null && chooser(shown),
-      hidden ? make("p", { class: "hint", text: rest }) : null,
-    );
+    const whose = shown !== null && hops === 1 ? "its" : "the";
+    pressOne(stage.querySelector(".hops"), "hops", String(hops));
+    return {
+      ".back": { hidden: past.length === 0 },
+      ".all": { hidden: shown === null || numObserved === 0 },
+      ".further": [{ hidden: !hidden && wanted.each === FEW }, wanted.each === FEW ? "Show more" : "Show fewer"],
+      ".rest": hidden > 0 && told("hidden-units", count(hidden), whose, of, hidden === 1 ? "is" : "are"),
+    };
   }
 
   // What the picture shows, for the keyboard and for screen readers.
-  function list(names, { nodes, edges, centres }, describe) {
-    const roles = new Map(nodes.map(({ name, role }) => [name, role]));
-    const others = names.filter((name) => !centres.includes(name));
-    const above = new Set(edges.filter(({ child }) => child === shown).map(({ parent }) => parent));
-    const below = new Set(edges.filter(({ parent }) => parent === shown).map(({ child }) => child));
-    const parts =
-      shown === null
-        ? [
-            ["Observed", centres],
-            ["Causes", others.filter((name) => roles.get(name) === "cause")],
-            [units.nouns.Findings, others.filter((name) => roles.get(name) !== "cause")],
-          ]
-        : [
-            ["In the middle", centres],
-            ["It depends on", others.filter((name) => above.has(name))],
-            [units.nouns.effects, others.filter((name) => below.has(name))],
-            ["Further away", others.filter((name) => !above.has(name) && !below.has(name))],
-          ];
-    const row = (name) =>
-      make(
-        "li",
-        {},
-        make("button", { type: "button", class: "link", unit: name, onclick: () => go(name) }),
-        " ",
-        make("em", { unit: describe(name).text }),
-      );
-    return make(
-      "details",
-      { open: true },
-      make("summary", { text: "The same as a list" }),
-      ...parts
-        .filter(([, part]) => part.length)
-        .flatMap(([title, part]) => [
-          make("h4", { text: title }),
-          make("ul", { class: "neighbours" }, ...part.map(row)),
-        ]),
-    );
+  function list(names, { edges, centres }, describe) {
+    const above = edges.filter(({ child }) => child === shown).map(({ parent }) => parent);
+    const below = edges.filter(({ parent }) => parent === shown).map(({ child }) => child);
+    const groupOf = (name) => {
+      if (centres.includes(name)) return shown === null ? "Observed" : "In the middle";
+      if (shown === null) return units.isCause(name) ? "Causes" : "Findings";
+      return above.includes(name) ? "It depends on" : below.includes(name) ? "It shows in" : "Further away";
+    };
+    const row = (name) => {
+      const link = make("button.link", { type: "button", unit: name, onclick: () => go(name) });
+      return make("li", link, " ", make("em", { unit: describe(name).text }));
+    };
+    const parts = GROUPS.map((title) => {
+      const rows = names.filter((name) => groupOf(name) === title).map(row);
+      return rows.length > 0 && [make("h4", units.nouns[title] ?? title), make("ul.neighbours", rows)];
+    });
+    return make("details", { open: true }, make("summary", "The same as a list"), parts);
   }
 
   const panel = new Panel("graph", { ask, key, canAsk, draw, needsPossible: false });
@@ -187,44 +153,33 @@ function mainObserved(observations) {
   return names.sort((a, b) => (observations.get(a) === 0) - (observations.get(b) === 0)).slice(0, MOST_OBSERVED);
 }
 
-const alone = (number) =>
-  `${counted(number, "observed unit that is", "observed units that are")} linked with none of these ` +
-  `${number === 1 ? "stands" : "stand"} in the list only.`;
+function observed(total) {
+  return told("around-observed", total > MOST_OBSERVED ? `The first ${MOST_OBSERVED} of ${total} observed` : "Observed");
+}
+
+function alone(number) {
+  if (number === 0) return "";
+  const units = counted(number, "observed unit that is", "observed units that are");
+  return told("in-list", units, number === 1 ? "stands" : "stand");
+}
 
 function links({ parents, children }, { isMachine }) {
   if (isMachine) return `Coupled with ${counted(parents, "unit")}`;
-  const depends = parents ? `Depends on ${counted(parents, "unit")}` : "Depends on nothing";
-  return `${depends}, ${children ? `shows in ${counted(children, "unit")}` : "shows in nothing"}`;
+  const [above, below] = [parents, children].map((number) => (number ? counted(number, "unit") : "nothing"));
+  return `Depends on ${above}, shows in ${below}`;
 }
 
 // Its state in words if it was observed, and otherwise how probable it is to be on.
 function description(name, value, belief, words) {
-  const { probability = null, prior = null, accuracy } = belief ?? {};
+  const { probability = null, prior = null, accuracy, prior_accuracy: before } = belief ?? {};
+  const found = (kind, text, title, numbers) => ({ kind, text, title: readable(`${name}: ${title}`), ...numbers });
+  if (value === 0 || value === 1) return found(value ? "is-on" : "is-off", words[value], words[value], { probability: null });
   const isPlain = ["yes", "true"].includes(words[1].toLowerCase());
   const chance = `${isPlain ? "" : `${words[1]} `}${about(probability, accuracy)}`;
-  const told = prior === null ? "" : `, ${about(prior, belief.prior_accuracy)} beforehand`;
-  if (value === 0 || value === 1)
-    return { kind: value ? "is-on" : "is-off", text: words[value], title: said(name, words[value]), probability: null };
-  if (value === undefined) return { kind: "is-hidden", text: chance, title: said(name, chance + told), probability, prior };
+  if (value === undefined) {
+    const beforehand = prior === null ? "" : `, ${about(prior, before)} beforehand`;
+    return found("is-hidden", chance, chance + beforehand, { probability, prior });
+  }
   const seen = leaning(value, words);
-  return { kind: "is-soft", text: `${chance}, seen: ${seen}`, title: said(name, `${chance}, ${seen}`), probability, prior };
-}
-
-const said = (name, text) => readable(`${name}: ${text}`);
-
-function legend(isSomeNegative, { isMachine }) {
-  const entry = (kind, text) =>
-    make("span", { class: "key" }, make("span", { class: `dot ${kind}`, "aria-hidden": "true" }), text);
-  const entries = [
-    ["is-on", "observed: yes"],
-    ["is-off", "observed: no"],
-    ["is-soft", "how sure"],
-    ["is-hidden", "not observed: probability now, and beforehand"],
-  ];
-  return make(
-    "p",
-    { class: "legend" },
-    ...entries.map(([kind, text]) => entry(kind, text)),
-    isSomeNegative && make("span.key", `dashed: ${isMachine ? "each makes the other" : "makes"} less probable`),
-  );
+  return found("is-soft", `${chance}, seen: ${seen}`, `${chance}, ${seen}`, { probability, prior });
 }

@@ -1,8 +1,10 @@
 // Which units of a neighbourhood are shown, and where: causes in a layer before that of what they cause.
 
+const emptyLists = (names) => new Map(names.map((name) => [name, []]));
+
 // The names that are shown: `each` of every distance, those that are worth most first, if something shown leads there.
 export function chosen({ nodes, edges }, centres, each, worth) {
-  const beside = new Map(nodes.map(({ name }) => [name, []]));
+  const beside = emptyLists(nodes.map(({ name }) => name));
   for (const { parent, child } of edges) {
     beside.get(parent)?.push(child);
     beside.get(child)?.push(parent);
@@ -19,8 +21,7 @@ export function chosen({ nodes, edges }, centres, each, worth) {
 
 // Names by layer, each near what it is linked with.
 export function layered(names, edges) {
-  const parents = new Map(names.map((name) => [name, []]));
-  const children = new Map(names.map((name) => [name, []]));
+  const [parents, children] = [emptyLists(names), emptyLists(names)];
   for (const { parent, child } of edges) {
     parents.get(child).push(parent);
     children.get(parent).push(child);
@@ -31,13 +32,13 @@ export function layered(names, edges) {
   const places = new Map();
   const place = (layer) => layer.forEach((name, k) => places.set(name, (k + 0.5) / layer.length));
   layers.forEach(place);
-  const middle = (name, others) => {
-    const ends = others.get(name);
-    return ends.length ? ends.reduce((sum, end) => sum + places.get(end), 0) / ends.length : places.get(name);
-  };
   for (const others of [parents, children, parents, children])
-    for (const layer of others === parents ? layers : layers.toReversed()) {
-      const middles = new Map(layer.map((name) => [name, middle(name, others)]));
+    for (const layer of others === parents ? layers : [...layers].reverse()) {
+      const middle = (name) => {
+        const ends = others.get(name);
+        return ends.length ? ends.reduce((sum, end) => sum + places.get(end), 0) / ends.length : places.get(name);
+      };
+      const middles = new Map(layer.map((name) => [name, middle(name)]));
       layer.sort((a, b) => middles.get(a) - middles.get(b));
       place(layer);
     }
@@ -54,6 +55,6 @@ function levelsOf(names, parents, children) {
   names.forEach(level);
   for (const name of names)
     if (!parents.get(name).length && children.get(name).length)
-      levels.set(name, Math.min(...children.get(name).map((child) => levels.get(child))) - 1);
+      levels.set(name, Math.min(...children.get(name).map(level)) - 1);
   return levels;
 }

@@ -4,7 +4,7 @@ import { Asking } from "./asking.js";
 import { Case } from "./case.js";
 import { Cases } from "./cases.js";
 import { comparePanel } from "./compare.js";
-import { button, byId, make, set } from "./elements.js";
+import { button, byId, listen, put } from "./elements.js";
 import { Finder } from "./finder.js";
 import { graphPanel } from "./graph.js";
 import { interviewPanel } from "./interview.js";
@@ -27,50 +27,36 @@ const REST = 350; // milliseconds
 
 export class Page {
   constructor(service, network, names, examples) {
+    const store = new CaseStore(network);
     this.network = network;
     this.units = new Units(names);
-    this.#words(network);
-    const store = new CaseStore(network);
+    this.#words();
     this.case = new Case(network.default_method, () => store.newKey());
     this.chosen = null; // the unit that was clicked; otherwise panels are about the most probable cause
-    const observe = (name, value) => this.observe(name, value);
-    const select = (name) => this.select(name);
-    this.observed = new Observed(this.units, this.case, select);
-    this.finder = new Finder(this.units, this.case, observe, select);
-    this.choice = new RankingChoice(this.units, this.case);
-    this.explaining = network.questions.includes("explain") ? "why" : "graph"; // the tab about a unit
-    this.ranking = new Ranking(
-      this.units,
-      this.choice,
-      (name) => this.select(name, this.explaining),
-      () => this.asking.now(),
-    );
-    this.verdict = new Verdict(network, this.case, {
-      check: () => {
-        this.asking.check();
-      },
-      useMethod: (method) => this.case.useMethod(method),
-      remove: (name) => this.observe(name, null),
-    });
+    this.observed = new Observed(this.units, this.case, (name) => this.select(name));
+    this.finder = new Finder(this);
+    this.choice = new RankingChoice(this);
+    this.ranking = new Ranking(this);
+    this.verdict = new Verdict(this);
     this.#makeCases(service, store);
-    this.#makePanels(service, observe);
-    const after = (answer) => this.#answered(answer);
-    this.asking = new Asking(service, this.units, this.case, { ranking: this.ranking, verdict: this.verdict, after });
+    this.#makePanels(service);
+    this.asking = new Asking(service, this);
     this.#title();
     this.#examples(examples.cases);
     if (byId("tab-next").hidden) this.tabs.show("graph");
-    byId("exclusive").addEventListener("change", ({ target }) => this.case.assumeOne(target.checked));
-    this.case.addEventListener("change", () => this.#changed());
+    listen("exclusive", "change", ({ target }) => this.case.assumeOne(target.checked));
+    listen(this.case, "change", () => this.#changed());
     this.#changed();
-    new IntersectionObserver(([{ isIntersecting }]) =>
-      byId("peek").classList.toggle("is-idle", isIntersecting),
-    ).observe(byId("ranking"));
+    const peek = ([{ isIntersecting }]) => byId("peek").classList.toggle("is-idle", isIntersecting);
+    new IntersectionObserver(peek).observe(byId("ranking"));
   }
 
   // The nouns of this network in the words of the page, and only what can be asked about it.
-  #words({ questions, causes }) {
+  #words() {
+    const { questions, causes } = this.network;
     const offered = [...questions, causes && "causes", causes > 1 && "exactly one"];
-    for (const each of document.querySelectorAll("[data-noun]")) each.textContent = this.units.nouns[each.dataset.noun];
+    this.explaining = questions.includes("explain") ? "why" : "graph"; // the tab about a unit
+    for (const each of document.querySelectorAll("[data-noun]")) put(each, this.units.nouns[each.dataset.noun]);
     for (const each of document.querySelectorAll("[data-needs]")) each.hidden = !offered.includes(each.dataset.needs);
   }
 
@@ -85,22 +71,18 @@ export class Page {
     keepPaper(network, this.case, { label: () => this.cases.opened.label, answer: () => this.asking.answer });
   }
 
-  #makePanels(service, observe) {
+  #makePanels(service) {
     this.tabs = new Tabs(() => this.refresh());
+    const observe = (name, value) => this.observe(name, value);
     const select = (name) => this.select(name, "graph");
-    const useMethod = (method) => this.case.useMethod(method);
+    const showGraph = () => this.tabs.show("graph");
     const chooser = (name) => this.choice.chooserFor(name);
-    this.graph = graphPanel(service, this.units, { select, chooser });
     this.panels = [
       nextPanel(service, this.units, { observe, select }),
-      this.graph,
-      comparePanel(service, this.units, useMethod),
       interviewPanel(service, this),
-      whyPanel(service, this.units, {
-        observe,
-        showGraph: () => this.tabs.show("graph"),
-        chooser,
-      }),
+      whyPanel(service, this.units, { observe, showGraph, chooser }),
+      graphPanel(service, this),
+      comparePanel(service, this),
     ];
   }
 
@@ -124,71 +106,64 @@ export class Page {
   }
 
   refresh() {
-    const { answer } = this.asking;
+    const { answer, isCurrent } = this.asking;
     const { evidence, observations, method, isExclusive, ranked, key } = this.case;
-    const isPossible = answer !== null && answer.status !== "impossible";
+    const { chosen, selected } = this;
     const state = {
-      evidence,
-      observations,
-      method,
+      ...{ evidence, observations, method, key, chosen, selected },
       exclusive: isExclusive ? "causes" : null,
       faults: new Map(ranked.faults),
-      key,
-      isPossible,
-      isAnswered: this.asking.isCurrent,
-      chosen: this.chosen,
-      selected: this.selected,
+      isPossible: answer !== null && answer.status !== "impossible",
+      isAnswered: isCurrent,
     };
     for (const panel of this.panels) panel.refresh(state);
   }
 
-  #answered(answer) {
-    this.choice.show(answer);
-    if (answer.status !== "impossible") this.ranking.show(answer, this.selected);
-    const best = answer.ranking[0];
+  // The panels follow.
+  answered(answer) {
+    const [isImpossible, best] = [answer.status === "impossible", answer.ranking[0]];
     const name = best && this.units.inState(best.name, best.state);
+    this.choice.show(answer);
+    if (!isImpossible) this.ranking.show(answer, this.selected);
     this.cases.opened.answered(answer, name);
-    byId("peek").hidden = !best || answer.status === "impossible";
-    if (best) set(byId("peek"), "unit", `${name} ${about(best.probability, best.accuracy)} – see the ranking`);
+    const unit = best && `${name} ${about(best.probability, best.accuracy)} – see the ranking`;
+    put("peek", { hidden: !best || isImpossible, unit });
     clearTimeout(this.resting); // panels wait for a pause, so that they do not delay the next answer
     const isFirst = this.resting === undefined;
-    this.resting = setTimeout(() => this.refresh(), isFirst || answer.status === "impossible" ? 0 : REST);
+    this.resting = setTimeout(() => this.refresh(), isFirst || isImpossible ? 0 : REST);
   }
 
   #changed() {
+    const { observations, past, future, isExclusive } = this.case;
     clearTimeout(this.resting);
     for (const panel of this.panels) panel.cancel();
-    const total = this.case.observations.size;
-    byId("undo").disabled = !this.case.past.length;
-    byId("redo").disabled = !this.case.future.length;
-    byId("welcome").hidden = total > 0;
-    byId("exclusive").checked = this.case.isExclusive;
-    byId("not-assumed").hidden = !this.case.isExclusive;
-    document.title = `${total ? `${total} observed · ` : ""}${this.network.title} · plefka`;
+    byId("undo").disabled = !past.length;
+    byId("redo").disabled = !future.length;
+    byId("welcome").hidden = observations.size > 0;
+    byId("exclusive").checked = isExclusive;
+    byId("not-assumed").hidden = !isExclusive;
+    document.title = `${observations.size ? `${observations.size} observed · ` : ""}${this.network.title} · plefka`;
   }
 
   #title() {
-    const { title, units, values, temperature, causes, findings, edges, about } = this.network;
-    byId("title").textContent = title;
-    const parts = this.units.isMachine
+    const { title, units, values, temperature, causes, findings, edges, about: text } = this.network;
+    const counts = this.units.isMachine
       ? [`${counted(units, "unit")} of ${values.join(" and ").replace("-", "−")}`, `temperature ${temperature}`]
       : [counted(causes, "cause"), counted(findings, "finding")];
-    byId("counts").textContent = [...parts, counted(edges, this.units.nouns.link)].join(" · ");
-    if (about) byId("welcome").prepend(make("p", { class: "about", text: sentence(about) }));
+    put("title", title);
+    put("counts", [...counts, counted(edges, this.units.nouns.link)].join(" · "));
+    put("about", sentence(text));
   }
 
   #examples(cases) {
     const start = ({ evidence }) => this.share.take({ ...this.case.content, evidence }, "this example");
     const chips = cases.map((each) => button(each.title, () => start(each), { class: "button is-small" }));
-    const more = button(
-      `${cases.length - FEW} more`,
-      () => {
-        more.replaceWith(...chips.slice(FEW));
-        chips[FEW].focus();
-      },
-      { class: "button is-small is-quiet" },
-    );
-    byId("examples").append(...chips.slice(0, FEW), ...(cases.length > FEW ? [more] : []));
+    const showAll = () => {
+      more.replaceWith(...chips.slice(FEW));
+      chips[FEW].focus();
+    };
+    const more = button(`${cases.length - FEW} more`, showAll, { class: "button is-small is-quiet" });
+    put("examples", chips.slice(0, FEW), cases.length > FEW && more);
     byId("or-example").hidden = !cases.length;
   }
 }

@@ -1,81 +1,73 @@
 // The causes, or other units, and what is wrong with each, as bars that move to their new places.
 
-import { button, byId, calm, make, readable, set } from "./elements.js";
+import { setBar } from "./bars.js";
+import { byId, calm, fill, listen, press, put, readable, roam, steered } from "./elements.js";
 import { about, counted, times } from "./words.js";
 
 const MOVE = { duration: 350, easing: "cubic-bezier(.2, .7, .2, 1)" };
-export const STEP = 20; // causes shown at first, and added by "show more"
+const STEP = 20; // causes shown at first, and added by "show more"
 const MOST = 500;
 const SMALL = 0.1; // probabilities that are all below this are drawn on a scale of their own
 
 export class Ranking {
-  // choice: a RankingChoice
-  constructor(units, choice, select, showMore) {
-    Object.assign(this, { units, choice, select, rows: new Map(), top: STEP, opened: null });
-    this.list = byId("ranking");
-    this.list.addEventListener("keydown", (event) => this.#onKey(event));
-    byId("more").addEventListener("click", () => {
+  constructor(page) {
+    Object.assign(this, { page, rows: new Map(), top: STEP, opened: null, list: byId("ranking") });
+    listen(this.list, "keydown", (event) => {
+      const here = event.target.closest("li").firstElementChild;
+      steered(event, this.#causes, here, ["ArrowUp", "ArrowDown"])?.focus();
+      roam(this.#causes, here);
+    });
+    listen("more", "click", () => {
       this.top = Math.min(MOST, this.top + (this.top < 100 ? STEP : 100));
-      showMore();
+      page.asking.now();
     });
   }
 
   show({ ranking, units_total: total }, selected) {
-    const before = this.#tops();
-    const names = new Set(ranking.map((each) => each.name));
-    const hadFocus = this.list.contains(document.activeElement);
-    for (const [name, row] of this.rows) if (!names.has(name)) this.#drop(name, row);
+    const before = new Map([...this.rows].map(([name, { element }]) => [name, element.offsetTop]));
+    const focused = this.list.contains(document.activeElement) && document.activeElement;
     const scale = scaleOf(ranking);
-    for (const each of ranking) this.#row(each.name).show(each, scale);
-    this.#order(ranking);
+    this.#keep(ranking);
+    ranking.forEach((each, place) => {
+      if (!this.rows.has(each.name)) this.rows.set(each.name, this.#makeRow(each.name));
+      const { element, show } = this.rows.get(each.name);
+      const there = this.list.children[place];
+      if (there !== element) this.list.insertBefore(element, there ?? null);
+      show(each, scale);
+    });
+    if (focused) focused.focus({ preventScroll: true }); // what moves has lost it
     this.mark(selected);
-    this.#move(before);
-    if (hadFocus && !this.list.contains(document.activeElement)) this.list.querySelector("[tabindex='0']")?.focus();
-    const left = total - ranking.length;
-    const noun = `further ${this.choice.isOfCauses ? this.units.nouns.cause : "unit"}`;
-    byId("more").hidden = !(left > 0 && this.top < MOST);
-    byId("more").textContent = `Show more (${counted(left, noun)})`;
-    byId("ranking-legend").hidden = !ranking.some((each) => each.prior !== null);
-    byId("scale").hidden = scale === 1;
-    byId("scale").textContent = `bars end at ${scale.toLocaleString("en", { maximumSignificantDigits: 1 })}`;
+    if (!calm()) this.#move(before);
+    if (focused && focused !== document.activeElement) this.list.querySelector("[tabindex='0']")?.focus();
+    const [left, noun] = [total - ranking.length, this.page.choice.isOfCauses ? this.page.units.nouns.cause : "unit"];
+    put("more", { hidden: !(left > 0 && this.top < MOST) }, `Show more (${counted(left, `further ${noun}`)})`);
+    byId("ranking-legend").hidden = !ranking.some(({ prior }) => prior !== null);
+    const end = scale.toLocaleString("en", { maximumSignificantDigits: 1 });
+    put("scale", { hidden: scale === 1 }, `bars end at ${end}`);
   }
 
   mark(selected) {
     if (selected !== this.opened) this.opened = null;
-    for (const [name, { button, actions }] of this.rows) {
-      button.setAttribute("aria-pressed", String(name === selected));
+    for (const [name, { cause, actions }] of this.rows) {
+      press(cause, name === selected);
       actions.hidden = name !== this.opened;
     }
-    this.#roam(this.rows.get(selected)?.button);
-  }
-
-  dim(isOld) {
-    this.list.classList.toggle("is-old", isOld);
+    roam(this.#causes, this.rows.get(selected)?.cause);
   }
 
   empty() {
-    for (const [name, row] of this.rows) this.#drop(name, row);
+    this.#keep([]);
     byId("more").hidden = true;
     byId("ranking-legend").hidden = true;
   }
 
-  #order(ranking) {
-    const focused = document.activeElement;
-    ranking.forEach(({ name }, place) => {
-      const { element } = this.#row(name);
-      const there = this.list.children[place];
-      if (there !== element) this.list.insertBefore(element, there ?? null);
-    });
-    if (this.list.contains(focused) && focused !== document.activeElement) focused.focus({ preventScroll: true });
-  }
-
-  #tops() {
-    return new Map([...this.rows].map(([name, { element }]) => [name, element.offsetTop]));
+  #keep(ranking) {
+    const names = new Set(ranking.map(({ name }) => name));
+    for (const [name, { element }] of this.rows) if (!names.has(name) && this.rows.delete(name)) element.remove();
   }
 
   // Each row starts from where it was, and goes where it is now.
   #move(before) {
-    if (calm()) return;
     for (const [name, { element }] of this.rows) {
       const far = (before.get(name) ?? element.offsetTop) - element.offsetTop;
       if (far) element.animate([{ transform: `translateY(${far}px)` }, { transform: "none" }], MOVE);
@@ -83,81 +75,38 @@ export class Ranking {
     }
   }
 
-  #drop(name, row) {
-    row.element.remove();
-    this.rows.delete(name);
-  }
-
-  #row(name) {
-    if (!this.rows.has(name)) this.rows.set(name, this.#makeRow(name));
-    return this.rows.get(name);
-  }
-
   #makeRow(name) {
-    const fill = make("span", { class: "fill" });
-    const prior = make("span", { class: "prior" });
-    const number = make("span", { class: "number" });
-    const factor = make("span", { class: "times", "aria-hidden": "true" });
-    const before = make("span", { class: "unseen" });
-    const word = make("em", { class: "cause-state" });
+    let [state, priorOn] = [1, null];
     const open = () => {
       this.opened = name;
-      this.select(name);
+      this.page.select(name, this.page.explaining);
     };
-    const cause = make(
-      "button",
-      { type: "button", class: "cause", tabindex: -1, onclick: open },
-      make("span", {}, make("span", { class: "cause-name", unit: name }), word),
-      " ",
-      number,
-      before,
-      factor,
-      make("span", { class: "track", "aria-hidden": "true" }, fill, prior),
-    );
-    let [state, priorOn] = [1, null];
-    const turn = button("", () => this.choice.useState(name, 1 - state, priorOn), { class: "button is-small" });
-    const leaveOut = button("Leave it out", () => this.choice.leaveOut(name), {
-      class: "button is-small",
-      "aria-label": `Leave it out of the ranking: ${name}`,
-    });
-    const actions = make("div", { class: "choices cause-actions" }, turn, leaveOut);
-    actions.hidden = true;
-    const element = make("li", {}, cause, actions);
-    const show = (each, scale) => {
-      state = each.state;
-      priorOn = each.prior === null || state ? each.prior : 1 - each.prior;
-      const spoken = this.units.stateWord(name, state);
-      set(word, "unit", spoken && ` ${spoken}`);
-      turn.textContent = `Rank “${readable(this.units.words(name)[1 - state])}” instead`;
-      turn.setAttribute("aria-label", `${turn.textContent}: ${name}`);
-      const [short, long] = times(each.probability, each.prior) ?? ["", ""];
-      factor.textContent = short;
-      number.textContent = about(each.probability, each.accuracy);
-      number.title = each.accuracy === "estimate" ? "An estimate" : "Exact";
-      fill.style.transform = `scaleX(${(each.probability ?? 0) / scale})`;
-      prior.hidden = each.prior === null;
-      prior.style.left = `${(100 * (each.prior ?? 0)) / scale}%`;
-      const beforehand = each.prior === null ? [] : [`beforehand ${about(each.prior, each.prior_accuracy)}`];
-      before.textContent = ["", ...beforehand, ...(long ? [long] : [])].join(", ");
+    const turn = () => this.page.choice.useState(name, 1 - state, priorOn);
+    const leaveOut = { "aria-label": `Leave it out of the ranking: ${name}`, onclick: () => this.page.choice.leaveOut(name) };
+    const parts = { ".cause": { onclick: open }, ".cause-name": { unit: name }, ".turn": { onclick: turn } };
+    const element = fill("cause-row", { ...parts, ".leave-out": leaveOut });
+    const [cause, actions] = element.children;
+    const show = ({ state: ranked, probability, accuracy, prior, prior_accuracy: before }, scale) => {
+      state = ranked;
+      priorOn = prior === null || state ? prior : 1 - prior;
+      const spoken = this.page.units.stateWord(name, state);
+      const [short, long] = times(probability, prior) ?? ["", ""];
+      const beforehand = prior !== null && `, beforehand ${about(prior, before)}`;
+      const instead = `Rank “${readable(this.page.units.words(name)[1 - state])}” instead`;
+      fill(element, {
+        ".cause-state": { unit: spoken && ` ${spoken}` },
+        ".number": [{ title: accuracy === "estimate" ? "An estimate" : "Exact" }, about(probability, accuracy)],
+        ".unseen": [beforehand, long && `, ${long}`],
+        ".times": short,
+        ".turn": [{ "aria-label": `${instead}: ${name}` }, instead],
+      });
+      setBar(element.querySelector(".track"), probability / scale, prior === null ? null : prior / scale);
     };
-    return { element, button: cause, actions, show };
+    return { element, cause, actions, show };
   }
 
-  #roam(preferred) {
-    const buttons = [...this.list.querySelectorAll(".cause")];
-    const isThere = buttons.includes(document.activeElement);
-    const active = isThere ? document.activeElement : (preferred ?? buttons[0]);
-    for (const button of buttons) button.tabIndex = button === active ? 0 : -1;
-  }
-
-  #onKey(event) {
-    const buttons = [...this.list.querySelectorAll(".cause")];
-    const here = buttons.indexOf(document.activeElement.closest("li")?.querySelector(".cause"));
-    const places = { ArrowDown: here + 1, ArrowUp: here - 1, Home: 0, End: buttons.length - 1 };
-    if (!(event.key in places)) return;
-    event.preventDefault();
-    buttons[Math.min(Math.max(places[event.key], 0), buttons.length - 1)].focus();
-    this.#roam();
+  get #causes() {
+    return [...this.list.querySelectorAll(".cause")];
   }
 }
 

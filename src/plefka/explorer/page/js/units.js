@@ -1,30 +1,23 @@
 // The names, roles and state words of all units, and the search among them, which a worker does.
 
-// What readers call units in a network of causes, and in a machine, which has none; other modules ask for `units.nouns`.
-const NOUNS = {
-  cause: ["cause", "unit"],
-  Cause: ["Cause", "Unit"],
-  causes: ["causes", "units"],
-  Causes: ["Causes", "Units"],
-  Findings: ["Findings", "Coupled units"],
-  effects: ["It shows in", "Coupled with"],
-  link: ["link", "coupling"],
+const PLAIN = ["0", "1"];
+// What readers of a machine see in the place of these words, which other modules ask of `units.nouns`.
+const OF_MACHINES = {
+  ...{ cause: "unit", Cause: "Unit", causes: "units", Causes: "Units", Findings: "Coupled units", link: "coupling" },
+  "It shows in": "Coupled with",
 };
 
 export class Units {
   constructor({ names, roles, states }) {
+    Object.assign(this, { names, roles, states, number: 0, waiting: null });
     this.isMachine = roles.startsWith("u"); // a Boltzmann machine, whose units are neither causes nor findings
-    this.nouns = Object.fromEntries(Object.entries(NOUNS).map(([noun, two]) => [noun, two[Number(this.isMachine)]]));
-    this.names = names;
-    this.roles = roles;
-    this.states = states;
+    const nouns = Object.entries(OF_MACHINES).map(([noun, other]) => [noun, this.isMachine ? other : noun]);
+    this.nouns = Object.fromEntries(nouns);
     this.numCauses = roles.split("c").length - 1;
     this.indexes = new Map(names.map((name, index) => [name, index]));
     this.worker = new Worker(new URL("./searching.js", import.meta.url), { type: "module" });
-    this.worker.onmessage = ({ data }) => this.#found(data);
+    this.worker.onmessage = ({ data }) => data.number === this.number && this.waiting?.(data);
     this.worker.postMessage({ names, roles });
-    this.number = 0;
-    this.waiting = null;
   }
 
   has(name) {
@@ -35,11 +28,15 @@ export class Units {
     return this.roles[this.indexes.get(name)] === "c";
   }
 
+  #given(name) {
+    return this.states?.others?.[this.indexes.get(name)] ?? this.states?.default ?? PLAIN;
+  }
+
   // [word for off, word for on]
   words(name) {
     if (this.isMachine) return ["off", "on"];
-    const given = this.states?.others?.[this.indexes.get(name)] ?? this.states?.default ?? ["0", "1"];
-    return given[0] === "0" && given[1] === "1" ? ["no", "yes"] : given;
+    const given = this.#given(name);
+    return given.join() === PLAIN.join() ? ["no", "yes"] : given;
   }
 
   // The word beside a name in a ranking; none where a unit is simply there, as in "flu 0.42".
@@ -55,14 +52,11 @@ export class Units {
 
   // Also the words that only files know: "0", "1", or those of the unit.
   valueOf(name, word) {
-    const index = this.indexes.get(name);
-    const given = this.states?.others?.[index] ?? this.states?.default ?? ["0", "1"];
     const folded = word.trim().toLowerCase();
-    for (const words of [given, this.words(name), ["0", "1"]]) {
-      const value = words.findIndex((each) => each.toLowerCase() === folded);
-      if (value >= 0) return value;
-    }
-    return null;
+    const places = [this.#given(name), this.words(name), PLAIN].map((words) =>
+      words.findIndex((each) => each.toLowerCase() === folded),
+    );
+    return places.find((place) => place >= 0) ?? null;
   }
 
   // {found: indexes, elsewhere: how many there are in the other role, similar: what may be meant if nothing was found};
@@ -76,20 +70,13 @@ export class Units {
     });
   }
 
-  #found({ number, ...answer }) {
-    if (number !== this.number) return;
-    const resolve = this.waiting;
-    this.waiting = null;
-    resolve?.(answer);
-  }
-
   // The most similar name, for "did you mean".
   nearest(word) {
     const wanted = pairs(word);
-    let best = null;
-    let most = 0.5;
+    let [best, most] = [null, 0.5];
     for (const name of this.names) {
-      const alike = similarity(wanted, word, name);
+      if (Math.abs(word.length - name.length) > word.length) continue;
+      const alike = similarity(wanted, pairs(name));
       if (alike > most) [best, most] = [name, alike];
     }
     return best;
@@ -102,10 +89,8 @@ function pairs(word) {
 }
 
 // Dice's coefficient of letter pairs.
-function similarity(wanted, word, name) {
-  if (Math.abs(word.length - name.length) > word.length) return 0;
-  const own = pairs(name);
+function similarity(one, other) {
   let shared = 0;
-  for (const pair of own) shared += wanted.has(pair);
-  return (2 * shared) / (own.size + wanted.size);
+  for (const pair of one) shared += other.has(pair);
+  return (2 * shared) / (one.size + other.size);
 }

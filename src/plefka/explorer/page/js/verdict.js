@@ -1,87 +1,54 @@
 // How probable the observations were, how far to trust the answer, and by which method.
 
-import { byId, button, make } from "./elements.js";
-import { methodGroups, methodWords } from "./method_words.js";
-import { duration, frequency, inWords, isExact, KINDS, meaning, minus, sentence, trust } from "./words.js";
+import { button, byId, fill, listen, make, put, told } from "./elements.js";
+import { duration, frequency, inWords, isExact, kindWords, meaning, minus, sentence, trust } from "./words.js";
 
 export class Verdict {
-  // check(): ask for a check of this answer; useMethod(name); remove(name)
-  constructor(network, theCase, { check, useMethod, remove }) {
-    Object.assign(this, { network, theCase, check, remove });
-    this.box = byId("verdict");
-    this.method = this.#methodChoice(useMethod);
-    this.body = make("div", { class: "verdict-body" });
-    this.box.append(this.body, this.method);
-    theCase.addEventListener("change", () => this.#syncMethod());
+  constructor(page) {
+    Object.assign(this, { page, theCase: page.case, select: byId("method") });
+    offer(page.network, this.select);
+    listen(this.select, "change", () => this.theCase.useMethod(this.select.value));
+    listen(this.theCase, "change", () => this.#syncMethod());
+    this.#syncMethod();
   }
 
+  // null: there is none
   show(answer) {
-    const isPossible = answer !== null && answer.status !== "impossible";
-    this.body.replaceChildren(...(isPossible ? this.#possible(answer) : []));
+    put("verdict", answer && this.#trusted(answer));
   }
 
   // Shown in the place of the ranking: what contradicts what, and which observation to take back.
-  contradiction(answer, units) {
-    const text = answer.contradiction ?? answer.status_text;
-    const named = [...this.theCase.observations].filter(([name, value]) =>
-      isNamed(text, name, units.words(name)[value]),
-    );
-    const some = named.length ? named : [...this.theCase.observations];
-    const buttons = some.slice(0, 12).map(([name]) => button(`Remove ${name}`, () => this.remove(name)));
-    return [
-      make("p", {}, make("strong", { text: "These observations contradict each other. " }), sentence(text)),
-      make("p", { text: "Take one back:" }),
-      make("div", { class: "choices" }, ...buttons),
-    ];
-  }
-
-  #possible(answer) {
-    const isEmpty = this.theCase.observations.size === 0;
-    const { lead, detail } = trust(answer);
-    const often = isEmpty || this.theCase.isSoft || this.theCase.isExclusive ? "" : frequency(answer.log_likelihood);
-    const how = `Computed by ${answer.method} in ${duration(answer.seconds)}.`;
-    return [
-      make("h3", { text: "How far to trust this" }),
-      make("p", { class: "trust", id: "estimates" }, make("strong", { text: lead }), ` ${detail}`),
-      ...(often ? [make("p", { text: often })] : []),
-      ...(answer.converged ? [] : [make("p", { class: "message is-bad", text: sentence(answer.status_text) })]),
-      ...answer.warnings.map((text) => make("p", { class: "message is-bad", text: sentence(text) })),
-      ...this.#checked(answer),
-      this.#likelihood(answer),
-      make(
-        "details",
-        {},
-        make("summary", { text: "How it was computed" }),
-        make("p", { text: how }),
-        ...answer.notes.map((text) => make("p", { text: inWords(text) })),
-      ),
-    ];
-  }
-
-  #likelihood({ log_likelihood: value, kind, log_partition: clamped, log_partition_kind: its }) {
-    const shown = (number) => (number === null ? "–" : minus(number, 4));
-    return make(
-      "p",
-      { class: "hint likelihood" },
-      "ln P(evidence) = ",
-      make("b#log-likelihood", shown(value)),
-      ` · ${KINDS[kind] ?? kind}. It is the natural logarithm of the probability of all observations together. `,
-      meaning(kind),
-      its && ` It is ln Z with the observations (${shown(clamped)}, ${KINDS[its]}) less ln Z without them.`,
-    );
+  contradiction({ contradiction, status_text: otherwise }) {
+    const text = contradiction ?? otherwise;
+    const all = [...this.theCase.observations];
+    const named = all.filter(([name, value]) => isNamed(text, name, this.page.units.words(name)[value]));
+    const some = (named.length ? named : all).slice(0, 12);
+    const buttons = some.map(([name]) => button(`Remove ${name}`, () => this.page.observe(name, null)));
+    return fill("contradiction", { span: sentence(text), ".choices": buttons });
   }
 
   // A check does not know of "exactly one cause", and what is exact needs none.
-  #checked(answer) {
-    const { check } = answer;
-    if (check) {
-      const title = check.trusted ? "Checked: you can rely on it. " : "Not confirmed. ";
-      const kind = check.trusted ? "message is-good" : "message is-bad";
-      return [make("p", { class: kind, id: "checked" }, make("strong", { text: title }), sentence(check.verdict))];
-    }
-    if (this.theCase.isExclusive || isExact(answer)) return [];
-    this.checkButton = button("Check this answer", () => this.check(), { id: "check" });
-    return [make("div", { class: "check" }, this.checkButton)];
+  #trusted(answer) {
+    const { check, kind, log_likelihood: value, method, seconds, notes } = answer;
+    const { log_partition: clamped, log_partition_kind: its } = answer;
+    const shown = (number) => (number === null ? "–" : minus(number, 4));
+    const { observations, isSoft, isExclusive } = this.theCase;
+    const { lead, detail } = trust(answer);
+    const isFrequency = observations.size > 0 && !isSoft && !isExclusive;
+    const isChecked = check || isExclusive || isExact(answer);
+    this.checkButton = button("Check this answer", () => this.page.asking.check(), { id: "check" });
+    const problems = [!answer.converged && answer.status_text, ...answer.warnings].filter(Boolean);
+    return fill("trusted", {
+      "#estimates strong": lead,
+      "#estimates span": detail,
+      ".frequency": isFrequency && frequency(value),
+      ".problems": problems.map((text) => make("p.message.is-bad", sentence(text))),
+      ".check": check ? checked(check) : !isChecked && this.checkButton,
+      "#log-likelihood": shown(value),
+      ".kind": kindWords(kind),
+      ".meaning": [meaning(kind), its && ` ${told("clamped", shown(clamped), kindWords(its))}`],
+      ".how": [`Computed by ${method} in ${duration(seconds)}.`, ...notes.map(inWords)].map((text) => make("p", text)),
+    });
   }
 
   checking() {
@@ -91,44 +58,52 @@ export class Verdict {
 
   checkFailed(text) {
     this.#checkSays("Check this answer", false);
-    const words = [make("strong", { text: "The check failed; the answer is as it was. " }), text];
-    this.checkButton.after(make("p", { class: "message is-bad", id: "check-failed" }, ...words));
+    const lead = make("strong", "The check failed; the answer is as it was. ");
+    this.checkButton.after(make("p.message.is-bad#check-failed", lead, text));
   }
 
   // A button that is disabled would lose the focus.
   #checkSays(text, isBusy) {
-    this.checkButton.textContent = text;
-    this.checkButton.setAttribute("aria-disabled", String(isBusy));
-  }
-
-  #methodChoice(useMethod) {
-    const select = make("select", { id: "method", "aria-describedby": "method-about", onchange: () => useMethod(select.value) });
-    for (const [label, names] of methodGroups(this.network.methods)) {
-      const options = names.map((name) => make("option", { value: name, text: this.#label(name) }));
-      select.append(...(label ? [make("optgroup", { label }, ...options)] : options));
-    }
-    this.select = select;
-    this.about = make("span", { class: "hint", id: "method-about" });
-    queueMicrotask(() => this.#syncMethod());
-    return make("p", { class: "method" }, make("label", { for: "method", text: "Method" }), select, this.about);
-  }
-
-  #label(name) {
-    return name === this.network.default_method ? `${name} (recommended)` : name;
+    put(this.checkButton, { "aria-disabled": String(isBusy) }, text);
   }
 
   // A shared case may use a method with options, which is not in the list.
   #syncMethod() {
     const { method } = this.theCase;
-    const isListed = [...this.select.options].some((option) => option.value === method);
-    if (!isListed) this.select.append(make("option", { value: method, text: method }));
+    const isListed = [...this.select.options].some(({ value }) => value === method);
+    if (!isListed) this.select.append(make("option", method));
     this.select.value = method;
-    this.about.textContent = methodWords(method);
+    put("method-about", methodWords(method));
   }
 }
 
+function checked({ trusted, verdict }) {
+  const lead = make("strong", trusted ? "Checked: you can rely on it. " : "Not confirmed. ");
+  return make(`p.message.is-${trusted ? "good" : "bad"}#checked`, lead, sentence(verdict));
+}
+
+// The list has the library's methods with a line about each: those that cannot serve this network go, and methods of the
+// user's own come last.
+function offer({ methods, default_method: recommended }, select) {
+  const spellings = new Map(methods.map((spelling) => [nameOf(spelling), spelling]));
+  for (const option of [...select.options]) {
+    const value = spellings.get(option.text);
+    spellings.delete(option.text);
+    if (value) put(option, { value }, value === recommended ? `${value} (recommended)` : value);
+    else option.remove();
+  }
+  put(select.lastElementChild, [...spellings.values()].map((spelling) => make("option", spelling)));
+  for (const group of [...select.children]) if (!group.childElementCount) group.remove();
+}
+
+// A spelling may have options: "gibbs[seed=0]".
+const nameOf = (spelling) => spelling.split("[")[0];
+
+// What a method does, in a line: the names alone say nothing to most readers. More: docs/choosing.md.
+export const methodWords = (spelling) =>
+  [...byId("method").options].find(({ value }) => nameOf(value) === nameOf(spelling))?.title ?? "";
+
 // The service says "the observations fever=yes and flu=no cannot both be true", with 0 and 1 where there are no words.
 function isNamed(text, name, word) {
-  const states = [word, { no: "0", yes: "1" }[word]].filter(Boolean);
-  return states.some((state) => text.includes(`${name}=${state}`));
+  return [word, { no: "0", yes: "1" }[word]].some((state) => state && text.includes(`${name}=${state}`));
 }

@@ -1,9 +1,11 @@
 // Numbers and answers in the words of a reader.
 
+import { told } from "./elements.js";
+
 const TELLING = 1.5; // times as probable as beforehand: less is not said
 
 export function probability(value) {
-  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (Number.isNaN(value ?? NaN)) return "–";
   if (value > 0 && value < 0.0005) return "<0.001";
   if (value < 1 && value >= 0.9995) return ">0.999";
   return value.toFixed(3);
@@ -26,18 +28,16 @@ const numEstimates = (ranking) => ranking.filter(({ accuracy }) => accuracy === 
 export const isExact = ({ kind, ranking }) => kind === "exact" && numEstimates(ranking) === 0;
 
 // What the reader of a ranking should know of its probabilities: in short, and in full.
-export function trust(answer) {
-  const { ranking } = answer;
-  const some = numEstimates(ranking);
+export function trust(answer, canCheck = true) {
+  const [some, all] = [numEstimates(answer.ranking), answer.ranking.length];
   if (isExact(answer)) return { lead: "Exact:", detail: "nothing was approximated." };
   if (!some) return { lead: "The probabilities shown are exact.", detail: "" };
-  const detail = "The true probabilities may be higher or lower. A check tells how far to trust them.";
-  if (some === ranking.length) return { lead: "Estimates, marked ≈.", detail };
-  return { lead: `Partly estimates: ${some} of ${ranking.length}, marked ≈; the others are exact.`, detail };
+  const lead = some === all ? "Estimates, marked ≈." : told("partly", some, all);
+  return { lead, detail: told("higher-or-lower") + (canCheck ? " A check tells how far to trust them." : "") };
 }
 
 // The same in one line, where there is no check.
-export const numbers = (answer) => Object.values(trust(answer)).join(" ").replace(" A check tells how far to trust them.", "");
+export const numbers = (answer) => Object.values(trust(answer, false)).join(" ");
 
 export const count = (value) => value.toLocaleString("en");
 
@@ -57,20 +57,10 @@ export function duration(seconds) {
   return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
 }
 
-export const KINDS = {
-  exact: "exact",
-  lower_bound: "lower bound",
-  upper_bound: "upper bound",
-  estimate: "estimate",
-};
+// "lower bound"
+export const kindWords = (kind) => kind.replace("_", " ");
 
-const MEANINGS = {
-  lower_bound: "It is a lower bound: the true value is this or higher.",
-  upper_bound: "It is an upper bound: the true value is this or lower.",
-  estimate: "It is an estimate: the true value may be higher or lower.",
-};
-
-export const meaning = (kind) => MEANINGS[kind] ?? "";
+export const meaning = (kind) => kind === "exact" ? "" : told(kind);
 
 // "About 1 case in 12 looks like this." ln P of hard observations only: likelihoods are no frequencies.
 export function frequency(logLikelihood) {
@@ -86,8 +76,8 @@ export function frequency(logLikelihood) {
 export function inWords(note) {
   const [, units] = /2\^(\d+)/.exec(note) ?? [];
   if (!units) return sentence(note);
-  const number = Number(units) < 40 ? count(2 ** units) : `more than a million million`;
-  return `${sentence(note)} 2^${units} is how many ways there are for ${units} units to be on or off: ${number}.`;
+  const number = units < 40 ? count(2 ** units) : "more than a million million";
+  return `${sentence(note)} ${told("ways", units, units, number)}`;
 }
 
 // The sentences of the service start small and have no full stop where Python joins them.
