@@ -71,6 +71,12 @@ def test_an_opened_network_is_asked_by_its_key_and_the_first_one_stays(client, t
     assert client.post("infer", SEEN).error == (422, "unknown_unit")
 
 
+def test_a_bundled_example_is_opened_by_its_name(client):
+    found = client.answer("networks", sent({"example:espresso": b""}))
+    assert (found["network"], found["name"]) == (pf.example("espresso").fingerprint, "espresso")
+    assert "'tea'" in refused(client, {"example:tea": b""})
+
+
 def test_a_network_that_is_only_read_is_not_kept(client):
     found = client.answer("networks", sent({"a.csv": b"cause,prior,fever\nflu,0.1,0.4\n"}, keep=False))
     assert found["network"] is None

@@ -136,6 +136,7 @@ def test_an_edge_of_probability_zero_is_none():
             pd.DataFrame({"finding": ["a"], "cause": [None], "p": [1.0]}),
             "findings, row 0: a leak must be below 1; got 1.",
         ),
+        (CAUSES[:0], FINDINGS[:0], "there must be at least one cause or finding; got empty tables."),
         (CAUSES, edges(finding=["cold"]), "a unit must be a cause with a prior or a finding; got both for 'cold'."),
         (
             CAUSES[["cause"]],

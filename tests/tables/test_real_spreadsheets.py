@@ -50,6 +50,11 @@ FORMS = {
         "utf-8",
         "semicolons",
     ),
+    "shares": (
+        lambda text: european(text).replace("0,1\r", "1 in 10\r").replace("0,02", " 2 in 100"),
+        "utf-8",
+        "semicolons",
+    ),
     "empty lines and columns": (
         lambda text: european(text).replace("\r", ";;\r") + ";;;;;;\r\n",
         "utf-8",
@@ -75,6 +80,7 @@ WRONG = {
     "points and commas": ("cause;prior\na;0,1\nb;0.2\n", "line 3: write points or commas, not both; got '0,1' and"),
     "thousands": ("cause;prior\na;1,234\n", "line 2: prior must be .* got '1,234'. Write it as 0.1 or as 10%"),
     "a percentage without its sign": ("cause,prior\na,10\n", "got 10. Write it as 0.1 or as 10%"),
+    "a share of nothing": ("cause,prior\na,1 in 0\n", "line 2: prior must be .* got '1 in 0'."),
     "two separators": ("cause;prior,x\n", "columns may be divided by commas or by semicolons here"),
     "decimal commas between commas": ("cause,prior\na,0,1\n", "got more in line 2. Write numbers with a decimal point"),
     "two encodings": ("cause,prior\nö\udcff,0.1\n", "begins as UTF-8, but 'utf-8' codec can't decode byte 0xff"),

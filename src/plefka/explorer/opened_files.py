@@ -16,6 +16,7 @@ from typing import Any
 import plefka as pf
 from plefka.errors import InvalidFile, InvalidInput, PlefkaWarning
 from plefka.explorer.catalogue import Catalogue, Served
+from plefka.files import EXAMPLE
 from plefka.files.spreadsheets import frames_of
 
 MOST_UNITS, MOST_EDGES = 200_000, 5_000_000  # of a network that a browser can hold
@@ -28,7 +29,7 @@ def open_files(fields: Mapping[str, Any]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder, _errors_without(folder), warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", PlefkaWarning)
         path = _written(fields["files"], Path(folder))
-        network = checked(pf.load(path), path.name)
+        network = checked(pf.load(path.name if path.name.startswith(EXAMPLE) else path), path.name)
     edges = Catalogue.of(network).facts["edges"]
     if network.size > MOST_UNITS or edges > MOST_EDGES:
         raise InvalidFile(
@@ -39,7 +40,7 @@ def open_files(fields: Mapping[str, Any]) -> dict[str, Any]:
         pf.save(network, Path(fields["folder"]) / f"{network.fingerprint}.npz")
     return {
         "network": network.fingerprint if fields["keep"] else None,
-        "name": path.name.partition(".")[0] or "network",
+        "name": path.name.removeprefix(EXAMPLE).partition(".")[0] or "network",
         "units": network.size,
         "edges": edges,
         "notes": [str(each.message) for each in said if issubclass(each.category, PlefkaWarning)],

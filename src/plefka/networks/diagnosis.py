@@ -64,6 +64,8 @@ def diagnosis(
     there = (edges.cause >= 0) & (edges.probability > 0)
     child, cause, p = edges.finding[there] + len(names), edges.cause[there], edges.probability[there]
     units = list(dict.fromkeys([*units, *chain.from_iterable(pairs)]))  # some are on only as others imply them
+    if not units:
+        raise InvalidNetwork("there must be at least one cause or finding; got empty tables. Add a line with a name.")
     chance = np.concatenate([prior, leaks, np.full(len(units) - len(prior) - len(leaks), leak)])
     place = {name: unit for unit, name in enumerate(units)}
     hierarchy = Hierarchy.of([(place[unit], place[general]) for unit, general in pairs], units)

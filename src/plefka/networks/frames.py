@@ -1,5 +1,6 @@
 """Tables of names and probabilities as people keep them, and where something is wrong in them."""
 
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ CAUSE, PRIOR = ("cause", "name", "disease"), ("prior", "probability", "p")
 FINDING, ITS_CAUSE, PROBABILITY, LEAK = ("finding", "symptom"), ("cause", "disease"), ("probability", "p"), ("leak",)
 COUNT, LEAK_COUNT = ("count", "cases", "n"), ("leak_count",)
 IMPLIES = ("implies", "implied")  # and in a table of its own, a parent of the finding
+ONE_IN = re.compile(r"\s*([0-9]{1,9}) in ([1-9][0-9]{0,9})\s*")
 Names = tuple[str, ...]  # that a column may have, the first one counts most
 
 
@@ -122,7 +124,8 @@ def words_in(column: Any) -> Any:
 
 
 def _number(value: Any) -> float:
+    share = ONE_IN.fullmatch(str(value))
     try:
-        return number_in(str(value))
+        return int(share[1]) / int(share[2]) if share else number_in(str(value))
     except ValueError:
         return np.nan
