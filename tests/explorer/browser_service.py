@@ -8,19 +8,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-COMMAND = (sys.executable, "-m", "plefka", "serve")
+COMMAND = (sys.executable, "-m", "plefka")
 LONG = ("--max-seconds", "600")  # for a question: the machine may have other work, and programs are compiled
 PATIENCE = 600.0  # seconds until a process has ended: only against a test that hangs
 
 
 class Serving:
-    """`plefka serve SOURCE` at a port that was free."""
+    """`plefka serve SOURCE`, or `plefka explore` without a network, at a port that was free."""
 
-    def __init__(self, source: str, *options: str, token: str = ""):
+    def __init__(self, source: str | None, *options: str, token: str = ""):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-        self.command = [*COMMAND, source, "--port", str(port), "--workers", "1", "--no-log", *LONG, *options]
+        what = ("explore", "--no-open") if source is None else ("serve", source)
+        self.command = [*COMMAND, *what, "--port", str(port), "--workers", "1", "--no-log", *LONG, *options]
         self.environment = {**os.environ, **({"PLEFKA_TOKEN": token} if token else {})}
         self.address = f"http://127.0.0.1:{port}/"
         self.start()
@@ -37,9 +38,9 @@ class Serving:
 
 
 @contextmanager
-def serving(source: str | Path, *options: str, token: str = "") -> Iterator[Serving]:
+def serving(source: str | Path | None, *options: str, token: str = "") -> Iterator[Serving]:
     """A service that has ended afterwards."""
-    service = Serving(str(source), *options, token=token)
+    service = Serving(None if source is None else str(source), *options, token=token)
     try:
         yield service
     finally:

@@ -27,10 +27,10 @@ const flat = ({ content, ...record }) => ({
 // {cases: [{evidence, method, name, note, ...}], isList, unreadable: how many of a list} of a file of this page. One of
 // just {"unit": 0 or 1, ...} leaves the rest of the case as it is at present.
 export async function casesIn(file, present = {}) {
-  if (file.size > LARGEST) throw new BadCase(told("too-large", file.name));
+  if (file.size > LARGEST) throw ofNetwork(told("too-large", file.name));
   const content = NETWORK_NAMES.test(file.name) ? { format: NETWORK } : parsed(await file.text(), "The file");
   if (isNetwork(content))
-    throw new BadCase(told("is-network", file.name, /\s/.test(file.name) ? `"${file.name}"` : file.name));
+    throw ofNetwork(told("is-network", file.name, /\s/.test(file.name) ? `"${file.name}"` : file.name));
   const isList = content.format === MANY;
   if (!isList && content.format !== ONE) return { cases: [{ ...present, evidence: content }] };
   if (content.version !== 1) throw new BadCase(told("other-version", content.version));
@@ -41,13 +41,21 @@ export async function casesIn(file, present = {}) {
   return { cases, isList, unreadable: all.length - cases.length };
 }
 
+// About a file that is a network, or may be one.
+const ofNetwork = (sentence) => Object.assign(new BadCase(sentence), { isNetwork: true });
+
+// Whether files that are no cases are opened as networks, where the service does that.
+export const isOpened = ({ isNetwork }, files) =>
+  isNetwork && !document.dispatchEvent(new CustomEvent("networkfiles", { detail: files, cancelable: true }));
+
 function labelled(found) {
   const [name, note] = [found.name, found.note].map((text) => (typeof text === "string" ? text : ""));
   const [created, changed] = [found.created, found.changed].map((date) => tried(() => new Date(`${date}`).toISOString()));
   return { ...found, name, note, created, changed };
 }
 
-const NETWORK_NAMES = /\.(bif|xmlbif|bifxml|xml|uai|erg|xdsl|net|dne|dnet|dsc|npz)(\.gz)?$/i;
+const NETWORK_NAMES =
+  /(\.(bif|xmlbif|bifxml|xml|uai|erg|xdsl|net|dne|dnet|dsc|npz|xlsx)|(causes|findings)\.csv)(\.gz)?$/i;
 const NETWORK_FIELDS = "weights bias causes findings nodes edges links units variables cpds".split(" ");
 
 // A case has one number, word or pair of likelihoods for each name.

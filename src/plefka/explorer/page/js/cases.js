@@ -1,7 +1,7 @@
 // The dialog of saved cases: the open one, and the list of all that this browser keeps for the network.
 
 import { isSame } from "./case.js";
-import { casesIn, exportAll, exportOne, recordOf } from "./case_files.js";
+import { casesIn, exportAll, exportOne, isOpened, recordOf } from "./case_files.js";
 import { button, byId, fill, listed, listen, make, put, told } from "./elements.js";
 import { OpenCase } from "./open_case.js";
 import { BadCase } from "./shared_case.js";
@@ -184,6 +184,7 @@ export class Cases {
         cases.push(...found.map((each) => ({ name: file.name.replace(/\.json$/i, ""), ...each })));
         if (unreadable) refused.push(told("unreadable", counted(unreadable, "case"), file.name));
       } catch (error) {
+        if (isOpened(error, [file])) return;
         refused.push(error instanceof BadCase ? error.message : `${file.name} could not be read.`);
       }
     byId("cases-file").value = "";

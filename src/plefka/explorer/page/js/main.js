@@ -2,6 +2,7 @@
 
 import { askForToken, load, showConnection } from "./connection.js";
 import { announce, byId, jumpTo } from "./elements.js";
+import { NetworkDialog } from "./network_dialog.js";
 import { Page } from "./page.js";
 import { Service } from "./service.js";
 import { addressOf, contentInAddress } from "./shared_case.js";
@@ -15,15 +16,23 @@ async function start() {
   showConnection(service);
   takeToken(service);
   theme();
-  const [network, names, examples] = await load(service);
-  const page = new Page(service, network, names, examples);
+  const known = await load(service).catch((error) => {
+    if (!["no_network", "unknown_network"].includes(error.code)) throw error;
+    new NetworkDialog(service).start(error.code === "unknown_network");
+  });
+  if (known) begin(service, new Page(service, ...known));
+  document.body.dataset.ready = "true";
+}
+
+function begin(service, page) {
   openFromAddress(page);
   page.cases.opened.resume();
   page.case.forget();
   keepAddress(page, service);
   keepInTouch(page, service);
   keys(page);
-  document.body.dataset.ready = "true";
+  if (page.network.opens) new NetworkDialog(service, page.network).begin();
+  service.addEventListener("forgotten", () => location.reload());
 }
 
 // The token is in the address once. It is kept for this tab, and the address loses it.

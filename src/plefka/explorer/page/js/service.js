@@ -20,6 +20,7 @@ export class Service extends EventTarget {
     super();
     this.askForToken = askForToken;
     this.token = read(TOKEN, "sessionStorage");
+    this.network = new URLSearchParams(location.search).get("network"); // the key of an opened one, or null
     this.isDown = false;
     this.entering = null;
   }
@@ -30,8 +31,7 @@ export class Service extends EventTarget {
   }
 
   get(path, parameters = {}, signal = undefined) {
-    const query = new URLSearchParams(parameters).toString();
-    return this.#ask(query ? `${path}?${query}` : path, { signal });
+    return this.#ask(path, { signal }, parameters);
   }
 
   post(path, body, signal = undefined) {
@@ -39,15 +39,19 @@ export class Service extends EventTarget {
     return this.#ask(path, { method: "POST", body: JSON.stringify(body), headers, signal });
   }
 
-  async #ask(path, options) {
+  async #ask(path, options, parameters = {}) {
     const sent = this.token;
-    const response = await this.#fetch(path, options);
+    const about = this.network ? { network: this.network } : {};
+    const query = new URLSearchParams({ ...parameters, ...about }).toString();
+    const response = await this.#fetch(path + (query && `?${query}`), options);
     if (response.status === 401) {
       await this.#newToken(sent);
-      return this.#ask(path, options);
+      return this.#ask(path, options, parameters);
     }
     if (response.ok) return response.json();
-    throw await refusal(response);
+    const error = await refusal(response);
+    if (error.code === "unknown_network") this.dispatchEvent(new Event("forgotten"));
+    throw error;
   }
 
   async #fetch(path, options) {

@@ -1,6 +1,6 @@
 // The dialog that shares a case by link or file, and opens one.
 
-import { casesIn, exportOne } from "./case_files.js";
+import { casesIn, exportOne, isOpened } from "./case_files.js";
 import { announce, button, byId, listed, listen, make, put } from "./elements.js";
 import { addressOf, BadCase, checked, checkedRanking } from "./shared_case.js";
 import { counted } from "./words.js";
@@ -70,14 +70,15 @@ export class Share {
     put("share-copied", isCopied ? "The link is copied." : "Press Ctrl-C to copy the link.");
   }
 
-  async #read([file]) {
+  async #read([...files]) {
+    const [file] = files;
     if (!file) return;
     try {
       const { cases, isList } = await casesIn(file, this.theCase.content);
       if (isList) this.cases.add([file]);
       else this.take(cases[0], "this file");
     } catch (error) {
-      this.refuse(error);
+      if (!isOpened(error, files)) this.refuse(error);
     }
     byId("share-file").value = "";
   }
