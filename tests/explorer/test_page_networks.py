@@ -48,10 +48,10 @@ def visitor(chromium, empty):
     assert [each for each in found.complaints() if each["method"] == "Runtime.exceptionThrown"] == []
 
 
-def show(visitor: Visitor, address: str, *size: object) -> None:
+def show(visitor: Visitor, address: str, width: int = 1280, height: int = 900, scheme: str = "light") -> None:
     """The page, with or without a network."""
-    visitor.browser.open("about:blank", 1280, 900, "light")
-    visitor.browser.open(address, *(size or (1280, 900, "light")))
+    visitor.browser.open("about:blank", width, height, scheme)
+    visitor.browser.open(address, width, height, scheme)
     visitor.until(READY)
 
 
