@@ -2,7 +2,7 @@
 // kept in the browser's storage as a draft.
 
 import { CellTable } from "./cell_table.js";
-import { button, byId, download, listen, make, put } from "./elements.js";
+import { button, byId, download, listed, listen, make, put } from "./elements.js";
 import { contentsOf, fileName, openNetwork } from "./networks.js";
 import { latest, STALE } from "./service.js";
 import { read, remove, write } from "./storage.js";
@@ -117,10 +117,10 @@ export class Editor {
 
   #praise({ units, edges, notes, suspicions }) {
     const about = new Set(suspicions.flatMap((each) => each.units));
-    const doubts = [...notes, ...suspicions.map((each) => each.sentence)].map((text) => make("li", sentence(text)));
+    const doubts = [...notes, ...suspicions.map((each) => each.sentence)].map(sentence);
     const complete = make("p", `Complete: ${counted(units, "unit")}, ${counted(edges, "link")}.`);
-    const title = doubts.length > 0 && make("p", "Not wrong, but seldom meant:");
-    this.#say([complete, title, make("ul", doubts)], "is-suspected", ([name]) => about.has(name));
+    const seldom = doubts.length > 0 && listed("Not wrong, but seldom meant:", doubts);
+    this.#say([complete, seldom], "is-suspected", ([name]) => about.has(name));
   }
 
   // Gives the button that goes to the line, if the service named one.
