@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from pydantic import BaseModel, Field, GetCoreSchemaHandler, create_model
 
 from plefka.questions.advice import Advice
+from plefka.questions.case_interview import NextQuestion
 from plefka.questions.explain import Explanation
 from plefka.questions.lint import Suspicion
 from plefka.questions.sensitivity_answer import LeaderChange, SensitiveNumber
@@ -155,10 +156,7 @@ class AskAnswer(described(Advice, FromNetwork)):
     targets_total: int
 
 
-class InterviewAnswer(Computed):
-    unit: Annotated[str | None, Field(description="The unit to ask about, if it is not time to stop.")]
-    why: str
-    left: Annotated[list[tuple[str, float]], Field(description="The best questions, and the share that they resolve.")]
+class InterviewAnswer(described(NextQuestion, Computed)):
     is_exact: bool
 
 

@@ -22,7 +22,7 @@ export function put(element, ...parts) {
   return box;
 }
 
-// An element, or a copy of what the <template> of an id holds, with the parts that selectors find in it put in:
+// An element, or a copy of what the <template> of an id holds. Parts are put where selectors find them:
 // fill("saved-case", {em: {hidden: true}, ".hint": ["3 observations", ...]})
 export function fill(of, parts) {
   const element = found(of).content?.firstElementChild.cloneNode(true) ?? found(of);

@@ -52,14 +52,15 @@ export function graphPanel(service, page) {
 
   // Of all units in one question. Without an answer there is a picture all the same.
   async function believed(names, { evidence, method, exclusive, isPossible }, signal) {
-    if (!isPossible) return { known: new Map(), problem: told("no-probabilities") };
+    const known = new Map();
+    if (!isPossible) return { known, problem: told("no-probabilities") };
     try {
       const question = { evidence, method, exclusive, units: names, top: names.length };
-      const { ranking } = await service.post("infer", question, signal);
-      return { known: new Map(ranking.map((each) => [each.name, each])) };
+      for (const each of (await service.post("infer", question, signal)).ranking) known.set(each.name, each);
+      return { known };
     } catch (error) {
       if (signal.aborted || error instanceof Unreachable) throw error;
-      return { known: new Map(), problem: `The probabilities could not be computed. ${sentence(error.message)}` };
+      return { known, problem: `The probabilities could not be computed. ${sentence(error.message)}` };
     }
   }
 
@@ -172,14 +173,16 @@ function links({ parents, children }, { isMachine }) {
 // Its state in words if it was observed, and otherwise how probable it is to be on.
 function description(name, value, belief, words) {
   const { probability = null, prior = null, accuracy, prior_accuracy: before } = belief ?? {};
-  const found = (kind, text, title, numbers) => ({ kind, text, title: readable(`${name}: ${title}`), ...numbers });
-  if (value === 0 || value === 1) return found(value ? "is-on" : "is-off", words[value], words[value], { probability: null });
-  const isPlain = ["yes", "true"].includes(words[1].toLowerCase());
-  const chance = `${isPlain ? "" : `${words[1]} `}${about(probability, accuracy)}`;
-  if (value === undefined) {
-    const beforehand = prior === null ? "" : `, ${about(prior, before)} beforehand`;
-    return found("is-hidden", chance, chance + beforehand, { probability, prior });
-  }
-  const seen = leaning(value, words);
-  return found("is-soft", `${chance}, seen: ${seen}`, `${chance}, ${seen}`, { probability, prior });
+  const [isHard, isHidden] = [value === 0 || value === 1, value === undefined];
+  const word = /^(yes|true)$/i.test(words[1]) ? "" : `${words[1]} `;
+  const chance = `${word}${about(probability, accuracy)}${isHidden || isHard ? "" : `, seen: ${leaning(value, words)}`}`;
+  const beforehand = isHidden && prior !== null ? `, ${about(prior, before)} beforehand` : "";
+  const text = isHard ? words[value] : chance;
+  return {
+    kind: isHard ? ["is-off", "is-on"][value] : isHidden ? "is-hidden" : "is-soft",
+    text,
+    title: readable(`${name}: ${text}${beforehand}`),
+    probability: isHard ? null : probability,
+    prior,
+  };
 }

@@ -39,11 +39,11 @@ export class Spelling {
 
 const isCompared = ({ length }) => length >= SHORTEST && length <= LONGEST;
 
-let [before, previous, current] = [0, 0, 0].map(() => new Uint8Array(LONGEST + 2));
+let [before, previous, current] = [0, 0, 0].map(() => new Uint16Array(1002)); // names have 1,000 letters at most
 
 // Letters to add, leave out, exchange, or swap with their neighbour, between the word and the other one, or how the
 // other one begins; more than `most` if it is more. `isWhole`: only the whole other one counts.
-function distance(word, other, most, isWhole) {
+export function distance(word, other, most, isWhole) {
   const size = Math.min(other.length, word.length + most);
   for (let k = 0; k <= size; k += 1) previous[k] = k;
   for (let row = 1; row <= word.length; row += 1) {

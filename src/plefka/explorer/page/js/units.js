@@ -1,5 +1,7 @@
 // The names, roles and state words of all units, and the search among them, which a worker does.
 
+import { distance } from "./spelling.js";
+
 const PLAIN = ["0", "1"];
 // What readers of a machine see in the place of these words, which other modules ask of `units.nouns`.
 const OF_MACHINES = {
@@ -72,25 +74,13 @@ export class Units {
 
   // The most similar name, for "did you mean".
   nearest(word) {
-    const wanted = pairs(word);
-    let [best, most] = [null, 0.5];
+    const folded = word.toLowerCase();
+    let [best, least] = [null, word.length / 3];
     for (const name of this.names) {
-      if (Math.abs(word.length - name.length) > word.length) continue;
-      const alike = similarity(wanted, pairs(name));
-      if (alike > most) [best, most] = [name, alike];
+      if (Math.abs(name.length - word.length) >= least) continue;
+      const cost = distance(folded, name.toLowerCase(), Math.floor(least), true);
+      if (cost < least) [best, least] = [name, cost];
     }
     return best;
   }
-}
-
-function pairs(word) {
-  const folded = ` ${word.toLowerCase()} `;
-  return new Set(Array.from({ length: folded.length - 1 }, (_, k) => folded.slice(k, k + 2)));
-}
-
-// Dice's coefficient of letter pairs.
-function similarity(one, other) {
-  let shared = 0;
-  for (const pair of one) shared += other.has(pair);
-  return (2 * shared) / (one.size + other.size);
 }
