@@ -317,6 +317,7 @@ def test_the_description_names_every_address(client):
     assert {path.removeprefix("/api/v1/") for path in found["paths"]} == {
         "health", "network", "units", "units/names", "unit", "neighbourhood", "examples", "infer", "rows", "explain",
         "ask", "interview", "joint", "most-probable", "sensitivity", "compare", "sample", "networks", "save", "tables",
+        "table-rows", "table-case", "table-validation",
     }  # fmt: skip
     assert found["components"]["schemas"]["Infer"]["additionalProperties"] is False
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from pydantic import BaseModel, Field, GetCoreSchemaHandler, create_model
 
+from plefka.explorer import schemas
 from plefka.questions.advice import Advice
 from plefka.questions.case_interview import NextQuestion
 from plefka.questions.explain import Explanation
@@ -101,6 +102,20 @@ class InferAnswer(FromNetwork, RowAnswer):
 class RowsAnswer(FromNetwork):
     rows: list[RowAnswer]
     seconds: float
+
+
+class TableCaseAnswer(FromNetwork):
+    evidence: dict[str, int]
+
+
+class TableRowsAnswer(FromNetwork, schemas.RowsAsCsv):
+    """Beside their truth, with what /table-validation joins; otherwise only the answers."""
+
+
+class TableValidationAnswer(FromNetwork):
+    measures: dict[str, float | None]
+    notes: list[str]
+    page: Annotated[str, Field(description="HTML with pictures, as a file.")]
 
 
 class Computed(FromNetwork):

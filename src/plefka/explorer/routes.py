@@ -155,6 +155,9 @@ QUESTIONS = {  # that a worker answers as they are asked
     "most_probable": (schemas.ChosenUnits, answers.MostProbableAnswer,
         "The most probable states of hidden units together, and whether none is more probable."),
     "save": (schemas.Save, answers.SavedAnswer, "The network as files of a format, each in base64."),
+    "table_case": (schemas.Table, answers.TableCaseAnswer, "What the first row observes, if all rows can be read."),
+    "table_validation": (schemas.TableValidation, answers.TableValidationAnswer,
+        "The measures of all that /table-rows has compared with the truth, put together, and a page with pictures."),
     "tables": (schemas.Strict, answers.TablesAnswer, "The network as rows of the two tables of causes and findings."),
 }  # fmt: skip
 
@@ -186,6 +189,13 @@ async def rows(request: Request, asked: schemas.Rows) -> Response:
     """ln P(evidence) and the most probable units of each of several rows of evidence."""
     _check_rows(request, len(asked.rows), "rows")
     return await _answered(request, "rows", asked.model_dump())
+
+
+@questions.post("/table-rows", response_model=answers.TableRowsAnswer)
+async def table_rows(request: Request, asked: schemas.TableRows) -> Response:
+    """The rows of a table with their answers, as CSV; or beside their truth, for /table-validation."""
+    _check_rows(request, len(asked.csv.splitlines()), "lines of csv")
+    return await _answered(request, "table_rows", asked.model_dump())
 
 
 @questions.post("/sample", response_model=answers.SampleAnswer)

@@ -81,6 +81,33 @@ class Rows(Conditions):
     units: Units = "causes"
 
 
+class Table(Strict):
+    csv: Annotated[str, Field(description="Rows of a file below its header.")]
+    line: Annotated[StrictInt, Field(description="Added to the numbers of lines in messages.")] = 0
+    ids: Annotated[list[Name], Field(description="The columns that are no units.")] = []
+
+
+class TableRows(Table, Conditions):
+    method: Method = "auto"
+    units: Units = "all"
+    top: Top | None = None
+    row: Annotated[StrictInt, Field(ge=0, description="The number of the first of these rows.")] = 0
+    visits: Annotated[list[StrictInt], Field(description="Of each row, how often its ids have come by then.")] = []
+    truth: Annotated[list[Name], Field(description="A column that names the true causes, or columns of causes.")] = []
+
+
+class RowsAsCsv(Strict):
+    csv: Annotated[str, Field(description="What infer_rows writes, or the cases of a validation.")]
+    sums: Annotated[list[list[list[float]]], Field(description="Of the calibration of all causes, by chunk.")] = []
+    known: Annotated[list[StrictInt], Field(description="How many rows of a chunk have a truth.")] = []
+    ignored: list[Name] = []
+    unknown: list[str] = []
+
+
+class TableValidation(RowsAsCsv):
+    method: Method = "auto"
+
+
 class Explain(OneCaseByMethod):
     unit: Name
     top: Top = 10

@@ -16,7 +16,7 @@ from plefka.networks.examples import Example
 COMPARED = ("exact", "findings", "bethe", "G2", "G12")  # unless others are asked for
 MOST_CASES, FINDINGS = 6, 4
 QUESTIONS = ("infer", "rows", "compare", "joint", "most_probable", "sample", "save")
-OF_CAUSES = ("explain", "ask", "interview", "sensitivity", "tables")  # questions for belief networks only
+OF_CAUSES = ("explain", "ask", "interview", "sensitivity", "tables", "table_rows")  # questions for belief networks only
 
 
 class ServedNetwork:

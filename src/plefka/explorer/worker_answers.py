@@ -6,13 +6,13 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 import plefka as pf
-from plefka.errors import InvalidEvidence, InvalidFile, InvalidInput, InvalidMethod, MethodDoesNotApply
+from plefka.errors import InvalidEvidence, InvalidFile, InvalidInput, InvalidMethod, MethodDoesNotApply, MissingExtra
 from plefka.explorer.catalogue import Served
 from plefka.explorer.fault_ranking import FaultsAsked, fault_ranking
 from plefka.explorer.opened_files import open_files, saved, tables
@@ -31,6 +31,7 @@ CODES = {
     InvalidEvidence: "invalid_evidence",
     InvalidFile: "invalid_file",
     InvalidInput: "invalid_input",
+    MissingExtra: "missing_extra",
 }
 WARM_SECONDS = 30.0  # after which no further question is asked in advance
 MOST_OPENED = 4  # networks that a worker holds besides its first one
@@ -65,6 +66,10 @@ class Answers:
             together = self._together(questions)
             if together is not None:
                 return together
+        if kind.startswith("table_"):
+            from plefka.explorer import row_tables  # needs an extra, and a worker starts earlier without it
+
+            return [_answered(partial(getattr(row_tables, kind), self.network), each) for each in questions]
         return [_answered(getattr(self, f"_{kind}" if kind in RAW else kind), each) for each in questions]
 
     def _priors(self, _: QuestionFields) -> list[float]:
@@ -303,7 +308,7 @@ def _answered(answer: Callable[[QuestionFields], Any], fields: QuestionFields) -
         return Failure(422, "impossible_evidence" if impossible else "inference_failed", str(error))
     except UnknownUnit as error:
         return Failure(422, "unknown_unit", str(error))
-    except InvalidInput as error:
+    except (InvalidInput, MissingExtra) as error:
         return Failure(422, next(code for kind, code in CODES.items() if isinstance(error, kind)), str(error))
     except MemoryError:
         return NO_MEMORY

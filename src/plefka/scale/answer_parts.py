@@ -8,7 +8,7 @@ again, and a checksum of all its bytes, so that a part is right whatever the man
 
 import json
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -178,7 +178,7 @@ class AnswerParts:
             self._note(done, complete=True)
             return
         with whole_files.replacing(self.out) as (file,):
-            _write(file, self.out.suffix.lower(), self._schema(len(done)), map(self._read, range(len(done))))
+            write_tables(file, self.out.suffix.lower(), self._schema(len(done)), map(self._read, range(len(done))))
         whole_files.sync_folder(self.out.parent)  # before what it was made from goes
         whole_files.remove([*self._from(0), self.folder / MANIFEST, self.folder / whole_files.LOCK])
         with suppress(OSError):  # another run may begin here already
@@ -237,7 +237,8 @@ def _alike(table: Any, schema: Any) -> Any:
     return table.select(schema.names).cast(schema)
 
 
-def _write(file: Any, suffix: str, schema: Any, tables: Iterator[Any]) -> None:
+def write_tables(file: Any, suffix: str, schema: Any, tables: Iterable[Any]) -> None:
+    """All answers in one file."""
     if suffix == ".xlsx":
         rows = (row for table in tables for row in zip(*_alike(table, schema).to_pydict().values(), strict=True))
         file.write(workbook({"answers": (schema.names, rows)}, ".csv, .parquet or a folder"))

@@ -169,13 +169,22 @@ def validate(
     reader = TruthReader(asked, labels, column, iter(() if column or labels else truth))
     frames, sums, first = [], np.zeros((3, len(EDGES) - 1)), 0
     for block in progress(source.blocks(size), "cases", total=source.about and -(-source.about // size)):
-        truths, states, block = reader.read(block, first)
-        called = [names for name, names in block.ids.items() if name != column] or [range(first, first + len(truths))]
-        means, columns = _compared(asked, *asked.solution(block, first), states, np.array(truths, object))
-        frames.append(extras.pandas().DataFrame({"case": called[0], "truth": truths, **columns}))
-        sums, first = sums + CalibrationBins.of(EDGES, means, states).sums, first + len(truths)
+        cases, bins = compared(asked, reader, block, first)
+        frames.append(cases)
+        sums, first = sums + bins.sums, first + len(cases)
     about, notes = {"method": str(asked.method), **network.identity}, reader.notes(first)
     return Validation(extras.pandas().concat(frames, ignore_index=True), CalibrationBins(EDGES, sums), about, notes)
+
+
+def compared(
+    asked: RowQuestion, reader: "TruthReader", block: EvidenceBlock, first: int
+) -> tuple["pandas.DataFrame", CalibrationBins]:
+    """Some of the cases, the first of which has the number `first`, and the calibration of all causes in them."""
+    truths, states, block = reader.read(block, first)
+    ids = [names for name, names in block.ids.items() if name != reader.column] or [range(first, first + len(truths))]
+    means, columns = _compared(asked, *asked.solution(block, first), states, np.array(truths, object))
+    cases = extras.pandas().DataFrame({"case": ids[0], "truth": truths, **columns})
+    return cases, CalibrationBins.of(EDGES, means, states)
 
 
 def _are_columns(rows: Any, truth: Any) -> bool:

@@ -98,7 +98,7 @@ def about_rows(path: Path) -> int | None:
 def _csv_blocks(path: Path, size: int, known: Collection[str] | None) -> Iterator[Columns]:
     unpacked: Any = gzip.open if path.suffix.lower() == PACKED else open
     with unpacked(path, mode="rb") as file, delimited_lines(file) as (note, lines):
-        yield from _line_blocks(lines, size, known, [note] if note else [])
+        yield from line_blocks(lines, size, known, [note] if note else [])
 
 
 def _excel_blocks(path: Path, size: int, known: Collection[str] | None) -> Iterator[Columns]:
@@ -106,10 +106,10 @@ def _excel_blocks(path: Path, size: int, known: Collection[str] | None) -> Itera
     sheets = read_sheets(path.read_bytes(), lambda titles: titles[:1])
     first = next(iter(sheets), "")
     notes = [f"sheet {first!r} is read, the first of {len(sheets)}."] if len(sheets) > 1 else []
-    yield from _line_blocks(iter(sheets.get(first, ())), size, known, notes)
+    yield from line_blocks(iter(sheets.get(first, ())), size, known, notes)
 
 
-def _line_blocks(lines: NumberedLines, size: int, known: Collection[str] | None, notes: list[str]) -> Iterator[Columns]:
+def line_blocks(lines: NumberedLines, size: int, known: Collection[str] | None, notes: list[str]) -> Iterator[Columns]:
     """A first line without 0 and 1 is a header, and so is 0, 1, 2, ..., which numbers columns without naming them."""
     number, first = next(lines, (0, []))
     words = ["" if word is None else str(word).strip() for word in first]

@@ -14,6 +14,7 @@ import { Tabs } from "./panels.js";
 import { keepPaper } from "./paper.js";
 import { Ranking } from "./ranking.js";
 import { RankingChoice } from "./ranking_choice.js";
+import { rowsDialog } from "./rows.js";
 import { Share } from "./share.js";
 import { CaseStore } from "./storage.js";
 import { TwoCases } from "./two_cases.js";
@@ -68,6 +69,7 @@ export class Page {
       compare: (key) => two.open(key),
     });
     this.share = new Share(network, units, this.case, this.cases);
+    rowsDialog(service, network, units, this.case, (content) => this.share.take(content, "this row"));
     keepPaper(network, this.case, { label: () => this.cases.opened.label, answer: () => this.asking.answer });
   }
 

@@ -1,0 +1,91 @@
+"""Rows of a file that a browser reads and sends as CSV, some at a time: the answers to them, and their validation."""
+
+import io
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import plefka as pf
+from plefka.errors import InvalidEvidence, InvalidInput
+from plefka.inference.exclusive import with_group
+from plefka.networks.evidence import as_evidence
+from plefka.networks.intervention import intervened
+from plefka.questions.calibration_bins import CalibrationBins
+from plefka.runtime import extras
+from plefka.scale.answer_parts import write_tables
+from plefka.scale.evidence_rows import HIDDEN, CommonEvidence, EvidenceBlock
+from plefka.scale.row_files import Reader
+from plefka.scale.row_questions import RowQuestion
+from plefka.scale.validate import EDGES, TruthReader, Validation, compared
+from plefka.tables.columns import VISIT
+from plefka.tables.delimited import delimited_lines
+from plefka.tables.table import value_errors_as
+from plefka.tables.table_files import line_blocks
+
+NUMBERS = ("rank", "probability", "ahead", "ties", "first_probability", "right", "log_score", "brier")  # of a case
+KINDS = dict.fromkeys(("case", "truth", "first", "accuracy"), str) | dict.fromkeys(NUMBERS, float)
+
+
+def _block(network: pf.BeliefNetwork, fields: Mapping[str, Any]) -> EvidenceBlock:
+    """The states in a table, errors in which have the numbers that lines have in the whole file."""
+    with value_errors_as(InvalidEvidence), delimited_lines(io.BytesIO(fields["csv"].encode())) as (_, lines):
+        in_file = ((number + fields["line"], cells) for number, cells in lines)
+        table = next(line_blocks(in_file, sys.maxsize, network.given_names, []))
+        return Reader.of(network, table, fields["ids"]).block(table)
+
+
+def _asked(network: pf.BeliefNetwork, fields: Mapping[str, Any]) -> RowQuestion:
+    if not isinstance(network, pf.BeliefNetwork):
+        raise InvalidInput(f"rows of a table are answered by one BeliefNetwork; got {type(network).__name__}.")
+    network, given = intervened(network, as_evidence(network, None), fields["do"])
+    common = CommonEvidence(network, with_group(network, given, fields["exclusive"]))
+    method, units, top = pf.parse_method(fields["method"]), fields["units"], fields["top"]
+    return RowQuestion.of(network, method, common, units, top, fields["ids"])
+
+
+def table_case(network: pf.BeliefNetwork, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """What the first row observes, if all rows can be read."""
+    block = _block(network, fields)
+    states = zip(block.units, block.states[0], strict=True) if block.num_rows else ()
+    return {"evidence": {network.names[unit]: int(state) for unit, state in states if state != HIDDEN}}
+
+
+def table_rows(network: pf.BeliefNetwork, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The answers to all rows, as `infer_rows` writes them; or these rows beside their truth."""
+    truth, first, file = fields["truth"], fields["row"], io.BytesIO()
+    labels = [name for name in truth if name in set(network.names)]
+    ids = list(dict.fromkeys([*fields["ids"], *(name for name in truth if name not in labels)]))
+    block, ranked = _block(network, {**fields, "ids": ids}), {"units": "causes", "top": 1} if truth else {}
+    asked = _asked(network, {**fields, "ids": ids, **ranked})
+    if truth:
+        reader = TruthReader(asked, labels, None if labels else truth[0], iter(()))
+        cases, bins = compared(asked, reader, block, first)
+        told = {"known": [reader.known], "ignored": list(reader.ignored), "unknown": list(reader.unknown)}
+        return {"csv": cases.to_csv(index=False), "sums": [bins.sums.tolist()], **told}
+    answers = asked.answered(block, first)
+    if fields["visits"]:
+        with value_errors_as():
+            answers = answers.add_column(1 + len(ids), VISIT, [fields["visits"]])
+    write_tables(file, ".csv", answers.schema, [answers])
+    return {"csv": file.getvalue().decode()}
+
+
+def table_validation(network: pf.BeliefNetwork, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """All rows that were compared with their truth as one validation, and its page."""
+    asked = _asked(network, {**fields, "units": "causes", "top": 1, "ids": [], "do": {}, "exclusive": None})
+    reader, about = TruthReader(asked, [], None, iter(())), {"method": str(asked.method), **network.identity}
+    reader.known = sum(fields["known"])
+    reader.ignored, reader.unknown = (dict.fromkeys(fields[names]) for names in ("ignored", "unknown"))
+    with value_errors_as(), tempfile.TemporaryDirectory() as folder:
+        cases = extras.pandas().read_csv(
+            io.StringIO(fields["csv"]), usecols=list(KINDS), dtype=KINDS, keep_default_na=False,
+            na_values={name: [""] for name in NUMBERS}, float_precision="round_trip",
+        )  # fmt: skip
+        bins = CalibrationBins(EDGES, np.array(fields["sums"], float).reshape(-1, 3, len(EDGES) - 1).sum(axis=0))
+        found, page = Validation(cases, bins, about, reader.notes(len(cases))), Path(folder) / "page.html"
+        found.page(page)
+        return {"measures": found.measures, "notes": found.notes, "page": page.read_text(encoding="utf-8")}
