@@ -19,8 +19,6 @@ from plefka.questions.changed_evidence import UNKNOWN, ChangedEvidence, how_comp
 from plefka.runtime import extras
 from plefka.tables.display import text_table
 
-NOT_KNOWN = np.nan, np.nan
-
 
 @dataclass(frozen=True)
 class Moved:
@@ -35,7 +33,7 @@ class Moved:
     shift: float
     probability: float  # of the unit without this observation
     accuracy: Accuracy = Accuracy.ESTIMATE
-    interval: Sequence[float] = NOT_KNOWN  # of the probability
+    interval: Sequence[float] = (np.nan, np.nan)  # of the probability
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class WouldMove:
     probability: float  # of the unit with this observation
     chance: float  # of this observation, given the evidence
     accuracy: Accuracy = Accuracy.ESTIMATE
-    interval: Sequence[float] = NOT_KNOWN  # of the probability
+    interval: Sequence[float] = (np.nan, np.nan)  # of the probability
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,8 +85,8 @@ class Explanation:
     is_exact: bool
     accuracy: Accuracy = Accuracy.ESTIMATE
     prior_accuracy: Accuracy = Accuracy.ESTIMATE
-    interval: Sequence[float] = NOT_KNOWN
-    prior_interval: Sequence[float] = NOT_KNOWN
+    interval: Sequence[float] = (np.nan, np.nan)
+    prior_interval: Sequence[float] = (np.nan, np.nan)
 
     @property
     def log_odds(self) -> float:
@@ -243,10 +241,10 @@ def _changes(changed: ChangedEvidence, asked: int, units: Sequence[int] | np.nda
     chances = np.stack([chance, 1 - chance], axis=1).ravel()
     codes, whole = solution.codes.means[:, asked], np.reshape(solution.codes.log_partition[1:], (-1, 2))
     known = [weakest((codes[0], code, *pair)) for code, pair in zip(codes[1:], whole.repeat(2, axis=0), strict=True)]
-    columns = states, shifts, means[1:], chances, known, np.stack(solution.intervals(), axis=-1)[1:, asked].tolist()
-    found = [
-        WouldMove(changed.network.names[unit], "on" if state else "off", *map(float, numbers), accuracy, interval)
-        for (unit, state), *numbers, accuracy, interval in zip(*columns, strict=True)
-        if numbers[-1] > 0
-    ]
-    return _largest_first(found)
+    ends = np.stack(solution.intervals(), axis=-1)[1:, asked].tolist()
+    rows = zip(states, shifts.tolist(), means[1:].tolist(), chances.tolist(), known, ends, strict=True)
+    return _largest_first([
+        WouldMove(changed.network.names[unit], "on" if state else "off", shift, mean, p, accuracy, interval)
+        for (unit, state), shift, mean, p, accuracy, interval in rows
+        if p > 0
+    ])  # fmt: skip

@@ -40,7 +40,7 @@ class MostProbable(ShownAnswer):
     - `proven`: (count,), whether `gap` is at most 1e-6, so that no other state belongs here.
     - `probability`: (count,), P(state | evidence), computed with `infer` when it is first asked for, and
         `probability_accuracy`: whether it is exact, or an estimate because P(evidence) is.
-    - `interval`: (count, 2), where `probability` lies, as far as that is known of ln P(evidence) and the state is proven.
+    - `interval`: (count, 2), where `probability` lies, if that is known of ln P(evidence) and the state is proven.
     - `units`: the names of the hidden units whose states were chosen.
     - `method`, `notes`: how the states were found.
 
@@ -96,7 +96,7 @@ class MostProbable(ShownAnswer):
 
     @property
     def interval(self) -> np.ndarray:
-        """(count, 2), where `probability` lies; nan where the state is not proven, as its `log_joint` may be an estimate."""
+        """Where `probability` lies; nan where the state is not proven, as its `log_joint` may be an estimate."""
         ends = np.stack(self.solution.log_partition_interval[::-1], axis=-1)
         with np.errstate(invalid="ignore"):
             found = np.exp(np.minimum(self.log_joint[..., None] - ends.reshape(*self.log_joint.shape[:-1], 1, 2), 0))
