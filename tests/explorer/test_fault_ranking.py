@@ -96,6 +96,29 @@ def test_what_is_left_out_is_not_counted():
     assert found["units_total"] == 3
 
 
+def test_where_each_fault_lies():
+    """The intervals of the solution, turned over with the state; of an exact number it is that number."""
+    method = "gibbs[seed=0]"
+    alone = pf.infer(SMALL, NOTHING_PRINTED, method)
+    low, high = alone.intervals()
+    for each in asked(SMALL, NOTHING_PRINTED, method=method, faults="rarer")["ranking"]:
+        unit = SMALL.index(each["name"])
+        ends = [low[unit], high[unit]] if each["state"] else [1 - high[unit], 1 - low[unit]]
+        np.testing.assert_array_equal(each["interval"], ends)
+        assert each["interval"][0] <= each["probability"] <= each["interval"][1]
+        assert each["prior_interval"] == [each["prior"]] * 2
+    espresso, seen = pf.example("espresso"), {"slow_flow": 1, "thin_crema": 1, "loud_hum": 1}
+    assert np.isnan(asked(espresso, seen, method="bethe")["ranking"][0]["interval"]).all()
+
+
+def test_other_answers_say_which_units_are_usually_on():
+    (found,) = Answers(SMALL).answer(
+        "most_probable", [{"evidence": {}, "units": "causes", "count": 1, "method": "auto"}]
+    )
+    free = pf.infer(SMALL)
+    assert found["usually_on"] == [name for name in found["units"] if free[name] > 0.5]
+
+
 @pytest.mark.parametrize("fields", [{"faults": {"suply": 0}}, {"leave_out": ["suply"]}, {"units": ["suply"]}])
 def test_names_that_no_unit_has_are_refused(fields):
     question = {"evidence": {}, "method": "auto", "check": False, "top": 5, "units": "causes"}

@@ -52,6 +52,20 @@ def test_shifts_are_differences_of_log_odds(small):
     assert found.is_exact
 
 
+def test_intervals_are_those_of_each_row():
+    method = "smc[particles=64,seed=0]"
+    found = pf.explain(NET, SEEN, "limescale", method, top=2)
+    for interval, probability in [(found.interval, found.probability), (found.prior_interval, found.prior)]:
+        assert interval[0] <= probability <= interval[1]
+    unit = NET.index("limescale")
+    for moved in found.observations:
+        rest = {name: state for name, state in SEEN.items() if name != moved.unit}
+        low, high = pf.infer(NET, rest, method).intervals()
+        assert moved.interval == pytest.approx([low[unit], high[unit]])
+    assert all(z.interval[0] <= z.probability <= z.interval[1] for z in found.changes)
+    assert np.isnan(pf.explain(NET, SEEN, "limescale", "G12", top=1).interval).all()
+
+
 def test_the_largest_shift_comes_first():
     found = pf.explain(NET, SEEN, "stale_beans", "exact")
     for moves in (found.observations, found.changes):

@@ -1,5 +1,7 @@
 """The most probable states beside a plain sum over all states, of every kind of network and by every way."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -61,6 +63,18 @@ def test_a_batch_equals_a_loop():
         np.testing.assert_allclose(one.probability, alone.probability, atol=1e-12)
     assert np.isneginf(found.log_joint[3, 1:]).all()  # all is observed: there is one state
     assert found.probability[3].tolist() == [1.0, 0.0, 0.0]
+
+
+def test_the_interval_is_that_of_ln_p_of_the_evidence():
+    found = pf.most_probable(ESPRESSO, SEEN, "causes", 2)
+    np.testing.assert_array_equal(found.interval, found.probability[:, None].repeat(2, axis=1))
+    drawn = pf.infer(ESPRESSO, [SEEN], "smc[particles=64,seed=0]")
+    vars(found)["solution"] = drawn  # as where the evidence has no exact answer
+    low, high = drawn.log_likelihood_interval
+    np.testing.assert_allclose(found.interval, np.exp(found.log_joint[:, None] - [high[0], low[0]]))
+    assert (found.interval[:, 0] < found.probability).all()
+    assert np.isnan(replace(found, bound=found.bound + 1).interval).all()  # not proven
+    assert pf.most_probable(ESPRESSO, [SEEN, {}], "causes", 2).interval.shape == (2, 2, 2)
 
 
 def test_an_impossible_row_of_a_batch_has_no_state():

@@ -14,6 +14,7 @@ from plefka.questions.lint import Suspicion
 from plefka.questions.sensitivity_answer import LeaderChange, SensitiveNumber
 
 Accuracy = Literal["exact", "estimate", "observed"]
+Interval = Annotated[list[float | None], Field(description="Where it lies: low, high; null where that is not known.")]
 Kind = Literal["exact", "lower_bound", "upper_bound", "estimate"]
 
 
@@ -62,6 +63,8 @@ class Ranked(BaseModel):
     accuracy: Accuracy
     prior: float | None
     prior_accuracy: Accuracy | None
+    interval: Interval
+    prior_interval: Interval
 
 
 class Checked(BaseModel):
@@ -76,9 +79,7 @@ class Checked(BaseModel):
 
 class RowAnswer(BaseModel):
     log_likelihood: float | None
-    interval: Annotated[
-        list[float | None], Field(description="Where it lies: low, high; null where that is not known.")
-    ]
+    interval: Interval
     kind: Kind
     method: str
     status: str
@@ -159,16 +160,19 @@ class ProbableState(BaseModel):
     log_joint: float
     bound: float | None
     proven: bool
+    interval: Interval
 
 
 class MostProbableAnswer(Computed):
     units: list[str]
     states: Annotated[list[ProbableState], Field(description="Most probable first.")]
     accuracy: Annotated[Accuracy, Field(description="What the probabilities are.")]
+    usually_on: Annotated[list[str], Field(description="Units that are more probably on than off beforehand.")]
 
 
 class AskAnswer(described(Advice, FromNetwork)):
     targets_total: int
+    usually_on: list[str]
 
 
 class InterviewAnswer(described(NextQuestion, Computed)):

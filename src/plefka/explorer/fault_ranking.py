@@ -37,11 +37,14 @@ def fault_ranking(solution: pf.Solution, free: pf.Solution, asked: FaultsAsked, 
     order = asked.order
     if order == "auto":
         order = "change" if np.any(_faults(free, free, asked)[-1] > COMMON) else "probability"
+    ends = (np.stack(each.intervals(), axis=-1)[places] for each in (solution, free))
+    lies, lay = (np.where(states[:, None], each, 1 - each[:, ::-1]) for each in ends)
     placed = np.argsort(-now, kind="stable") if order == "probability" else _by_change(now, before)
     entries = [
         {
             "name": names[k], "state": int(states[k]), "probability": float(now[k]),
             "accuracy": str(ACCURACIES[solution.codes.means[places[k]]]),
+            "interval": lies[k].tolist(), "prior_interval": lay[k].tolist(),
             "prior": float(before[k]) if free.converged else None,
             "prior_accuracy": str(ACCURACIES[free.codes.means[places[k]]]) if free.converged else None,
         }

@@ -14,7 +14,7 @@ import numpy as np
 import plefka as pf
 from plefka.errors import InvalidEvidence, InvalidFile, InvalidInput, InvalidMethod, MethodDoesNotApply, MissingExtra
 from plefka.explorer.catalogue import Served
-from plefka.explorer.fault_ranking import FaultsAsked, fault_ranking
+from plefka.explorer.fault_ranking import PRIOR_DECIMALS, FaultsAsked, fault_ranking
 from plefka.explorer.opened_files import open_files, saved, tables
 from plefka.explorer.outcomes import FAILED, NO_MEMORY, Failure, encoded
 from plefka.inference.solution_tables import OF_CHECK
@@ -109,6 +109,10 @@ class Answers:
             self.check_names(units)
         return units
 
+    def usually_on(self, names: Iterable[str]) -> list[str]:
+        """Those whose fault is the state off, as in `fault_ranking`."""
+        return [name for name in names if round(self.priors.get(name, 0), PRIOR_DECIMALS) > 0.5]
+
     def faults(self, fields: QuestionFields) -> FaultsAsked:
         """What is ranked, and how."""
         asked = FaultsAsked(**{name: fields[name] for name in FaultsAsked._fields if name in fields})
@@ -190,7 +194,8 @@ class Answers:
         options = {name: fields[name] for name in names} | self.conditions(fields)
         found = pf.ask(self.network, evidence, candidates, targets, fields["method"], **options)
         names = found.targets
-        return {**asdict(found), "targets": names[:MOST_TARGETS], "targets_total": len(names)}
+        told = {"targets": names[:MOST_TARGETS], "targets_total": len(names)}
+        return {**asdict(found), **told, "usually_on": self.usually_on(names)}
 
     def interview(self, fields: QuestionFields) -> dict[str, Any]:
         unknown, later = fields["unknown"], fields["later"]
@@ -216,7 +221,8 @@ class Answers:
     def most_probable(self, fields: QuestionFields) -> dict[str, Any]:
         evidence, units = self.evidence(fields["evidence"]), self.units(fields["units"])
         do = self.conditions(fields)["do"]
-        return pf.most_probable(self.network, evidence, units, fields["count"], fields["method"], do=do).to_dict()
+        found = pf.most_probable(self.network, evidence, units, fields["count"], fields["method"], do=do)
+        return {**found.to_dict(), "usually_on": self.usually_on(found.units)}
 
     def _compare(self, fields: QuestionFields) -> dict[str, Any]:
         """One method, with the means of all units and the most probable causes."""

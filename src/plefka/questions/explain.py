@@ -33,6 +33,7 @@ class Moved:
     shift: float
     probability: float  # of the unit without this observation
     accuracy: Accuracy = Accuracy.ESTIMATE
+    interval: Sequence[float] = (np.nan, np.nan)  # of the probability
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class WouldMove:
     probability: float  # of the unit with this observation
     chance: float  # of this observation, given the evidence
     accuracy: Accuracy = Accuracy.ESTIMATE
+    interval: Sequence[float] = (np.nan, np.nan)  # of the probability
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,6 +65,7 @@ class Explanation:
     - `method`, `notes`: how the probabilities were computed.
     - `accuracy`, `prior_accuracy`: whether `probability` and `prior` are exact, or estimates; observations and changes
         have their own. `is_exact`: whether all of it is exact.
+    - `interval`, `prior_interval`: where these lie, low and high; nan where that is not known. Moves have their own.
 
     **Example:**
 
@@ -82,6 +85,8 @@ class Explanation:
     is_exact: bool
     accuracy: Accuracy = Accuracy.ESTIMATE
     prior_accuracy: Accuracy = Accuracy.ESTIMATE
+    interval: Sequence[float] = (np.nan, np.nan)
+    prior_interval: Sequence[float] = (np.nan, np.nan)
 
     @property
     def log_odds(self) -> float:
@@ -166,17 +171,18 @@ def explain(
     means, codes = np.where(solution.converged, solution.means[:, asked], np.nan), solution.codes.means[:, asked]
     best = _most_moving(changed, solution.means[2:4], asked, candidates, top) if solution.converged[2:4].all() else []
     shifts = difference(log_odds(means[0]), log_odds(means[4:]))  # from the fifth on without each observation
-    without = zip(informed, shifts.tolist(), means[4:].tolist(), codes[4:], strict=True)
+    ends = np.stack(solution.intervals(), axis=-1)[:, asked].tolist()
+    without = zip(informed, shifts.tolist(), means[4:].tolist(), codes[4:], ends[4:], strict=True)
     observations = _largest_first([
-        Moved(network.names[unit], _state(changed.evidence, unit), shift, mean, weakest((codes[0], code)))
-        for unit, shift, mean, code in without
+        Moved(network.names[unit], _state(changed.evidence, unit), shift, mean, weakest((codes[0], code)), interval)
+        for unit, shift, mean, code, interval in without
     ])  # fmt: skip
     changes = _changes(changed, asked, best)
     accuracies = [weakest(codes[:2]), *(each.accuracy for each in (*observations, *changes))]
     return Explanation(
         network.names[asked], float(means[0]), float(means[1]), observations, changes,
         str(solution.method), solution.notes, all(each is Accuracy.EXACT for each in accuracies),
-        weakest(codes[0]), weakest(codes[1]),
+        weakest(codes[0]), weakest(codes[1]), *ends[:2],
     )  # fmt: skip
 
 
@@ -235,9 +241,10 @@ def _changes(changed: ChangedEvidence, asked: int, units: Sequence[int] | np.nda
     chances = np.stack([chance, 1 - chance], axis=1).ravel()
     codes, whole = solution.codes.means[:, asked], np.reshape(solution.codes.log_partition[1:], (-1, 2))
     known = [weakest((codes[0], code, *pair)) for code, pair in zip(codes[1:], whole.repeat(2, axis=0), strict=True)]
-    found = [
-        WouldMove(changed.network.names[unit], "on" if state else "off", float(shift), float(mean), float(p), accuracy)
-        for (unit, state), shift, mean, p, accuracy in zip(states, shifts, means[1:], chances, known, strict=True)
+    ends = np.stack(solution.intervals(), axis=-1)[1:, asked].tolist()
+    rows = zip(states, shifts.tolist(), means[1:].tolist(), chances.tolist(), known, ends, strict=True)
+    return _largest_first([
+        WouldMove(changed.network.names[unit], "on" if state else "off", shift, mean, p, accuracy, interval)
+        for (unit, state), shift, mean, p, accuracy, interval in rows
         if p > 0
-    ]
-    return _largest_first(found)
+    ])  # fmt: skip

@@ -40,6 +40,7 @@ class MostProbable(ShownAnswer):
     - `proven`: (count,), whether `gap` is at most 1e-6, so that no other state belongs here.
     - `probability`: (count,), P(state | evidence), computed with `infer` when it is first asked for, and
         `probability_accuracy`: whether it is exact, or an estimate because P(evidence) is.
+    - `interval`: (count, 2), where `probability` lies, if that is known of ln P(evidence) and the state is proven.
     - `units`: the names of the hidden units whose states were chosen.
     - `method`, `notes`: how the states were found.
 
@@ -94,6 +95,14 @@ class MostProbable(ShownAnswer):
         return np.where(np.isneginf(self.log_joint), 0.0, found)
 
     @property
+    def interval(self) -> np.ndarray:
+        """Where `probability` lies; nan where the state is not proven, as its `log_joint` may be an estimate."""
+        ends = np.stack(self.solution.log_partition_interval[::-1], axis=-1)
+        with np.errstate(invalid="ignore"):
+            found = np.exp(np.minimum(self.log_joint[..., None] - ends.reshape(*self.log_joint.shape[:-1], 1, 2), 0))
+        return np.where(self.proven[..., None], found, np.nan)
+
+    @property
     def probability_accuracy(self) -> Accuracy:
         """What `probability` is: exact where P(evidence) is, in every row."""
         return Accuracy.EXACT if np.all(self.solution.codes.log_partition == EXACT) else Accuracy.ESTIMATE
@@ -125,7 +134,7 @@ class MostProbable(ShownAnswer):
 
     def to_dict(self) -> dict[str, Any]:
         """The answer for a single row of evidence as plain values: of every state the chosen units that are on."""
-        names = ("probability", "log_joint", "bound", "proven")
+        names = ("probability", "log_joint", "bound", "proven", "interval")
         numbers = zip(*(getattr(self, name).tolist() for name in names), strict=True)
         states = [{**dict(zip(names, each, strict=True)), "on": self.on(k)} for k, each in enumerate(numbers)]
         about = {"method": self.method, "notes": list(self.notes), "accuracy": str(self.probability_accuracy)}

@@ -12,6 +12,10 @@ const NO_CONTENT = [...LABELS, "case", "token", "format", "version", "network", 
 // As the service chooses it: the state that is rarer beforehand.
 export const usualFault = (prior) => (prior !== null && prior - 0.5 > 1e-9 ? 0 : 1);
 
+// Which state of a unit counts as its fault: the chosen one, or as it is ranked, or off where it is usually on.
+export const faultOf = ({ faults, ranked }, name, usuallyOn = []) =>
+  faults.get(name) ?? ranked.get(name)?.state ?? Number(!usuallyOn.includes(name));
+
 // Whether two contents, or parts of them, are written in the same way.
 export const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 

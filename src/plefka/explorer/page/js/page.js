@@ -4,7 +4,7 @@ import { Asking } from "./asking.js";
 import { Case } from "./case.js";
 import { Cases } from "./cases.js";
 import { comparePanel } from "./compare.js";
-import { button, byId, listen, put } from "./elements.js";
+import { button, byId, listen, make, put } from "./elements.js";
 import { Finder } from "./finder.js";
 import { graphPanel } from "./graph.js";
 import { interviewPanel } from "./interview.js";
@@ -17,6 +17,8 @@ import { RankingChoice } from "./ranking_choice.js";
 import { rowsDialog } from "./rows.js";
 import { Share } from "./share.js";
 import { CaseStore } from "./storage.js";
+import { explanationsPanel, jointPanel } from "./together.js";
+import { tornadoPanel } from "./tornado.js";
 import { TwoCases } from "./two_cases.js";
 import { Units } from "./units.js";
 import { Verdict } from "./verdict.js";
@@ -75,17 +77,12 @@ export class Page {
 
   #makePanels(service) {
     this.tabs = new Tabs(() => this.refresh());
-    const observe = (name, value) => this.observe(name, value);
-    const select = (name) => this.select(name, "graph");
-    const showGraph = () => this.tabs.show("graph");
-    const chooser = (name) => this.choice.chooserFor(name);
-    this.panels = [
-      nextPanel(service, this.units, { observe, select }),
-      interviewPanel(service, this),
-      whyPanel(service, this.units, { observe, showGraph, chooser }),
-      graphPanel(service, this),
-      comparePanel(service, this),
-    ];
+    const panels = [nextPanel, interviewPanel, whyPanel, tornadoPanel, explanationsPanel, jointPanel, graphPanel, comparePanel];
+    this.panels = panels.map((panel) => panel(service, this));
+  }
+
+  unitButton(unit, tab, name = unit) {
+    return make("button.unit-name", { type: "button", unit: name, onclick: () => this.select(unit, tab) });
   }
 
   observe(name, value) {
@@ -117,6 +114,8 @@ export class Page {
       faults: new Map(ranked.faults),
       isPossible: answer !== null && answer.status !== "impossible",
       isAnswered: isCurrent,
+      isHidden: selected !== null && ![0, 1].includes(observations.get(selected)), // the selected unit
+      ranked: new Map(answer?.ranking.map((each) => [each.name, each])),
     };
     for (const panel of this.panels) panel.refresh(state);
   }

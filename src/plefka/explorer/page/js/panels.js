@@ -22,8 +22,12 @@ export class Panel {
   }
 
   // An answer is kept until the question changes.
+  get isInSight() {
+    return !this.box.closest("[hidden]");
+  }
+
   refresh(state) {
-    if (this.box.hidden) return;
+    if (!this.isInSight) return;
     if (!state.isAnswered) return this.#waits();
     if (this.failure?.method !== state.method) this.failure = null; // as it may have advised another method
     const key = this.key(state);
@@ -64,11 +68,16 @@ export class Panel {
     this.#show(state, make("div.offer", this.#asks(this.invitation, state, "is-primary"), make("span.hint", known)));
   }
 
-  // The focus stays in the panel when what had it is gone.
   #show(state, parts) {
-    const hadFocus = this.box.contains(document.activeElement);
-    put(this.box, { "aria-busy": null }, this.head?.(), parts);
-    if (hadFocus) this.box.focus({ preventScroll: true });
+    this.#puts({ "aria-busy": null }, this.head?.(), parts);
+  }
+
+  // The focus stays where it was, or goes to what bears the same label now, or at least stays in the panel.
+  #puts(...parts) {
+    const focused = this.box.contains(document.activeElement) && document.activeElement;
+    put(this.box, ...parts);
+    const same = [...this.box.querySelectorAll("[aria-label]")].find((each) => each.ariaLabel === focused.ariaLabel);
+    if (focused) (focused.isConnected ? focused : (same ?? this.box)).focus({ preventScroll: true });
   }
 
   async #go(state) {
@@ -104,7 +113,7 @@ export class Panel {
   }
 
   #says(text) {
-    put(this.box, make("p.hint.waits", text));
+    this.#puts(make("p.hint.waits", text));
   }
 }
 
@@ -129,6 +138,8 @@ export class Tabs {
       const isShown = nameOf(tab) === name;
       put(tab, { "aria-selected": String(isShown) });
       byId(`panel-${nameOf(tab)}`).hidden = !isShown;
+      const list = tab.parentElement; // which scrolls where the window is narrow
+      if (isShown) list.scrollLeft = tab.offsetLeft - list.offsetLeft - (list.clientWidth - tab.offsetWidth) / 2;
     }
     roam(this.tabs, byId(`tab-${name}`));
     this.onShow(name);

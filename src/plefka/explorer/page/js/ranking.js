@@ -2,7 +2,7 @@
 
 import { setBar } from "./bars.js";
 import { byId, calm, fill, listen, press, put, readable, roam, steered } from "./elements.js";
-import { about, counted, times } from "./words.js";
+import { about, counted, range, times } from "./words.js";
 
 const MOVE = { duration: 350, easing: "cubic-bezier(.2, .7, .2, 1)" };
 const STEP = 20; // causes shown at first, and added by "show more"
@@ -86,17 +86,19 @@ export class Ranking {
     const parts = { ".cause": { onclick: open }, ".cause-name": { unit: name }, ".turn": { onclick: turn } };
     const element = fill("cause-row", { ...parts, ".leave-out": leaveOut });
     const [cause, actions] = element.children;
-    const show = ({ state: ranked, probability, accuracy, prior, prior_accuracy: before }, scale) => {
+    const show = ({ state: ranked, probability, accuracy, prior, prior_accuracy: before, ...ends }, scale) => {
       state = ranked;
       priorOn = prior === null || state ? prior : 1 - prior;
       const spoken = this.page.units.stateWord(name, state);
       const [short, long] = times(probability, prior) ?? ["", ""];
-      const beforehand = prior !== null && `, beforehand ${about(prior, before)}`;
+      const beforehand = prior !== null && `, beforehand ${about(prior, before, ends.prior_interval)}`;
+      const between = range(accuracy, ends.interval);
+      const title = accuracy === "estimate" ? `An estimate${between && `: ${between}`}` : "Exact";
       const instead = `Rank “${readable(this.page.units.words(name)[1 - state])}” instead`;
       fill(element, {
         ".cause-state": { unit: spoken && ` ${spoken}` },
-        ".number": [{ title: accuracy === "estimate" ? "An estimate" : "Exact" }, about(probability, accuracy)],
-        ".unseen": [beforehand, long && `, ${long}`],
+        ".number": [{ title }, about(probability, accuracy)],
+        ".unseen": [between && `, ${between}`, beforehand, long && `, ${long}`],
         ".times": short,
         ".turn": [{ "aria-label": `${instead}: ${name}` }, instead],
       });

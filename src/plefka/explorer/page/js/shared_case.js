@@ -9,7 +9,7 @@ const LONGEST = 2000; // characters of a value that this page does not know, in 
 export class BadCase extends Error {}
 
 // The address of the page with a case.
-export function addressOf({ method, exclusive, ranking, evidence, ...others }, usualMethod) {
+export function addressOf({ method, exclusive, ranking, costs, evidence, ...others }, usualMethod) {
   const parts = new URLSearchParams();
   const set = (name, value, most = Infinity) => {
     const text = typeof value === "string" && valueIn(value) === value ? value : JSON.stringify(value);
@@ -19,6 +19,7 @@ export function addressOf({ method, exclusive, ranking, evidence, ...others }, u
   if (method !== usualMethod) set("method", method);
   set("exclusive", exclusive);
   set("ranking", ranking);
+  set("costs", costs);
   for (const [name, value] of Object.entries(others)) set(name, value, LONGEST);
   return `${location.pathname}${location.search}${parts.size ? `#${parts}` : ""}`;
 }
@@ -92,7 +93,7 @@ export function checkedRanking(given, units) {
   return { ranking, problems: [...unknowns].map((name) => unknown(name, units, guesses)) };
 }
 
-function unknown(name, units, guesses) {
+export function unknown(name, units, guesses = { left: 1 }) {
   guesses.left -= 1;
   const near = guesses.left >= 0 && units.nearest(name);
   return `This network has no unit “${name}”.${near ? ` Did you mean “${near}”?` : ""}`;

@@ -1,7 +1,7 @@
 // How probable the observations were, how far to trust the answer, and by which method.
 
 import { button, byId, fill, listen, make, put, told } from "./elements.js";
-import { duration, frequency, inWords, isExact, kindWords, meaning, minus, sentence, trust } from "./words.js";
+import { duration, frequency, inWords, isExact, kindWords, meaning, minus, range, sentence, trust } from "./words.js";
 
 export class Verdict {
   constructor(page) {
@@ -29,9 +29,10 @@ export class Verdict {
 
   // A check does not know of "exactly one cause", and what is exact needs none.
   #trusted(answer) {
-    const { check, kind, log_likelihood: value, method, seconds, notes } = answer;
+    const { check, kind, log_likelihood: value, interval, method, seconds, notes } = answer;
     const { log_partition: clamped, log_partition_kind: its } = answer;
     const shown = (number) => (number === null ? "–" : minus(number, 4));
+    const between = range(kind, interval, shown);
     const { observations, isSoft, isExclusive } = this.theCase;
     const { lead, detail } = trust(answer);
     const isFrequency = observations.size > 0 && !isSoft && !isExclusive;
@@ -45,7 +46,7 @@ export class Verdict {
       ".problems": problems.map((text) => make("p.message.is-bad", sentence(text))),
       ".check": check ? checked(check) : !isChecked && this.checkButton,
       "#log-likelihood": shown(value),
-      ".kind": kindWords(kind),
+      ".kind": [kindWords(kind), between && `, ${between}`],
       ".meaning": [meaning(kind), its && ` ${told("clamped", shown(clamped), kindWords(its))}`],
       ".how": [`Computed by ${method} in ${duration(seconds)}.`, ...notes.map(inWords)].map((text) => make("p", text)),
     });

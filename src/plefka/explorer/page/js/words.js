@@ -11,8 +11,21 @@ export function probability(value) {
   return value.toFixed(3);
 }
 
-// "≈ 0.535" for an estimate.
-export const about = (value, accuracy) => `${accuracy === "estimate" ? "≈ " : ""}${probability(value)}`;
+// "1 in 4,300" for what is rare.
+export const chance = (p) => (p > 0 && p < 0.0005 ? `1 in ${count(Number((1 / p).toPrecision(2)))}` : probability(p));
+
+// "0.520 to 0.550": where an estimate lies in 95 of 100 cases, if that is known.
+export function range(accuracy, [low, high], words = probability) {
+  if (accuracy !== "estimate" || !Number.isFinite(low) || low === high) return "";
+  const ends = [low, high].map(words);
+  return ends[0] === ends[1] ? "to these digits" : ends.join(" to ");
+}
+
+// "≈ 0.535" for an estimate, or with its interval "≈ 0.535 (0.520 to 0.550)".
+export function about(value, accuracy, interval = [], words = probability) {
+  const between = range(accuracy, interval);
+  return `${accuracy === "estimate" ? "≈ " : ""}${words(value)}${between && ` (${between})`}`;
+}
 
 // How many times as probable as beforehand: ["× 30", "30 times as probable as beforehand"]; null where little changed.
 export function times(now, before) {
@@ -33,7 +46,10 @@ export function trust(answer, canCheck = true) {
   if (isExact(answer)) return { lead: "Exact:", detail: "nothing was approximated." };
   if (!some) return { lead: "The probabilities shown are exact.", detail: "" };
   const lead = some === all ? "Estimates, marked ≈." : told("partly", some, all);
-  return { lead, detail: told("higher-or-lower") + (canCheck ? " A check tells how far to trust them." : "") };
+  const isUnknown = ({ accuracy, interval }) => accuracy === "estimate" && !range(accuracy, interval);
+  const unknown = answer.ranking.filter(isUnknown).length;
+  const where = unknown ? told("higher-or-lower", unknown < some ? unknown : "any") : told("in-ranges");
+  return { lead, detail: where + (canCheck ? " A check tells how far to trust them." : "") };
 }
 
 // The same in one line, where there is no check.
