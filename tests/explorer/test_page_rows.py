@@ -113,7 +113,13 @@ def test_a_table_is_answered_as_by_the_command_and_its_rows_open_as_cases(visito
     assert violations(visitor) == []
     row = frame(expected).loc[3]
     best = row[CAUSES].astype(float).idxmax()
-    assert visitor.run(LIST)[3] == ["machine 3", "converged", f"{row['log_likelihood']:.3f}", f"{best} {row[best]:.3f}"]
+    assert visitor.run(LIST)[3] == [
+        "machine 3",
+        f"{best} {row[best]:.3f}",
+        f"{row['log_likelihood']:.3f}",
+        "exact",
+        "converged",
+    ]
     visitor.click("#rows-list tr:nth-child(4) button")
     seen = {name: "on" if state else "off" for name, state in rows.loc[3, FINDINGS].items() if state != ""}
     visitor.until(f"document.querySelectorAll('.observation').length === {len(seen)}")

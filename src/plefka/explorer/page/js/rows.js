@@ -142,14 +142,14 @@ export function rowsDialog(service, network, units, theCase, open) {
   }
 
   function failed({ at: row, why }) {
-    const names = table.namesOf(row);
-    const own = Object.fromEntries(table.others.map((name, k) => [name, names[k]]));
-    return { ...own, row, visit: run.asked.visits[row], case: names[0], status: why, accuracy: why };
+    const names = table.namesOf(row).map((cell, k) => [table.others[k], cell]);
+    const [, name = row] = names.find(([column]) => column !== truth[0]) ?? [];
+    return { ...Object.fromEntries(names), row, visit: run.asked.visits[row], case: name, status: why, accuracy: why };
   }
 
   function list(row, record, why) {
     const columns = [...document.querySelectorAll("#rows-run tr:not([hidden]) [data-column]")];
-    const [name = row] = table.namesOf(row);
+    const name = (record.case ?? table.namesOf(row)[0]) || row;
     const opening = button(name, () => openRow(row), { class: "link", "aria-label": `Open row ${row}: ${name}` });
     const cells = columns.map(({ dataset: { column } }) =>
       make("td", { unit: column === "best" ? best(record) : short(record[column] ?? "") }),
