@@ -112,7 +112,7 @@ def test_what_next(visitor):
     assert f"resolves {share:.1f} % of the uncertainty" in rows[0]
     assert f"chance of yes {advice.candidates[0].probability:.3f}" in rows[0]
     assert [each.unit for each in advice.candidates] == [row.split("\n")[0] for row in rows]
-    visitor.click(".candidate .choices button:nth-child(2)")
+    visitor.click(f"[aria-label='Observe {advice.unit}: no']")
     visitor.until_ranking(ranked({"slow_flow": 1, advice.unit: 0}))
 
 

@@ -123,6 +123,8 @@ def test_a_diagnosis_without_a_mouse(visitor, service):
     visitor.until_text("#panel-why", "Why limescale?")
     visitor.run("document.querySelector('#tab-why').focus()")
     visitor.press("ArrowRight")
+    assert visitor.run(FOCUS) == "Together"
+    visitor.press("ArrowRight")
     assert visitor.run(FOCUS) == "Around"
     visitor.until_text("#panel-graph", "Around limescale")
 

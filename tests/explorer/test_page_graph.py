@@ -110,7 +110,7 @@ def test_full_screen_and_back_without_a_mouse(visitor, service):
     visitor.run("document.querySelector('[data-key=full]').focus()")
     visitor.press("Enter")
     visitor.until("!!document.querySelector('dialog.full[open] .node')")
-    assert visitor.run("(b => [b.width, b.height])(document.querySelector('.full').getBoundingClientRect())") == (
+    assert visitor.run("(b => [b.width, b.height])(document.querySelector('.full[open]').getBoundingClientRect())") == (
         visitor.run("[innerWidth, innerHeight]")
     )
     visitor.run("document.querySelector('.node[tabindex=\"0\"]').focus()")
@@ -122,7 +122,7 @@ def test_full_screen_and_back_without_a_mouse(visitor, service):
     assert visitor.run(f"{FOCUS}.ariaLabel") == "slow_flow: yes"
     visitor.press("ArrowLeft")
     visitor.press("Enter")
-    visitor.until("!document.querySelector('.full h3').textContent.includes('what was observed')")
+    visitor.until("!document.querySelector('.full[open] h3').textContent.includes('what was observed')")
     assert visitor.run(f"{FOCUS}.matches('.node.is-centre')")
     visitor.press("Escape")
     visitor.until("!document.querySelector('dialog.full[open]')")

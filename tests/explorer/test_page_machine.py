@@ -14,7 +14,8 @@ from tests.paper.browser import PROGRAM
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed")
 TABS = "[...document.querySelectorAll('[role=tab]')].filter(tab => tab.checkVisibility()).map(tab => tab.id)"
-SEEN = "document.body.innerText + [...document.querySelectorAll('option:not([hidden])')].map(each => each.text)"
+SEEN = """document.body.innerText + [...document.querySelectorAll('option:not([hidden])')]
+  .filter(each => !each.closest('dialog:not([open])')).map(each => each.text)"""
 LISTED = """[...document.querySelectorAll('#panel-graph h4')].map(title =>
   [title.textContent, [...title.nextSibling.querySelectorAll('.link')].map(each => each.textContent).sort()])"""
 LINES = "[...document.querySelectorAll('.graph path')].map(path => path.classList.contains('is-negative'))"

@@ -15,8 +15,8 @@ from plefka.networks.examples import Example
 
 COMPARED = ("exact", "findings", "bethe", "G2", "G12")  # unless others are asked for
 MOST_CASES, FINDINGS = 6, 4
-QUESTIONS = ("infer", "rows", "compare", "joint", "most_probable", "sample", "save")
-OF_CAUSES = ("explain", "ask", "interview", "sensitivity", "tables", "table_rows")  # questions for belief networks only
+OF_ALL = ("infer", "rows", "compare", "joint", "most_probable", "sample", "save", "table_case")  # networks
+OF_CAUSES = ("explain", "ask", "interview", "sensitivity", "tables", "table_rows", "table_validation")
 
 
 class ServedNetwork:
@@ -28,7 +28,7 @@ class ServedNetwork:
     def __init__(self, network: Served, name: str, example: Example | None = None, file: str = ""):
         self.name, self.file, self.about = name, file, example and example.about
         self.catalogue, self.identity = Catalogue.of(network), network.identity
-        self.methods, self.questions = _methods(network), [*QUESTIONS, *(OF_CAUSES if network.is_normalised else ())]
+        self.methods, self.questions = _methods(network), [*OF_ALL, *(OF_CAUSES if network.is_normalised else ())]
         self.kind = {
             "kind": "belief network" if network.is_normalised else "Boltzmann machine",
             "values": network.values, "temperature": getattr(network, "temperature", None),
