@@ -87,7 +87,7 @@ def test_the_most_probable_explanations(visitor):
     together(visitor)
     found = pf.most_probable(NETWORK, SEEN, "causes", 3)
     assert visitor.run(EXPLANATIONS) == [[found.on(k), f"{p:.3f}"] for k, p in enumerate(found.probability)]
-    assert "It is proven that no other combination of causes is more probable" in visitor.text("#panel-explanations")
+    assert "It is proven that no other combination is more probable" in visitor.text("#panel-explanations")
     visitor.click("#panel-explanations .unit-name")
     visitor.until_text("#panel-why h3", f"Why {found.on(0)[0]}?")
 
@@ -296,7 +296,7 @@ def test_where_estimates_lie(visitor, service):
         else:
             assert title == "Exact"
     low, high = solution.log_likelihood_interval
-    assert f"({low:.4f} to {high:.4f})".replace("-", "−") in visitor.text("#verdict")
+    assert f"· estimate, {low:.4f} to {high:.4f}.".replace("-", "−") in visitor.text("#verdict")
     assert "The true ones lie in their ranges in 95 of 100 cases." in visitor.text("#estimates")
     name = visitor.ranking[0][0]
     visitor.click("#ranking .cause")

@@ -41,7 +41,7 @@ export function tornadoPanel(service, { units }) {
     return fill("tornado", {
       ".name": { unit: units.inState(target, fault) },
       ".shown": `${numbers.length} of ${total}`,
-      ".now": probability(now),
+      ".middle": probability(now),
       ".first": probability(low),
       ".last": probability(high),
       ul: rows,
