@@ -26,7 +26,7 @@ from benchmarks.questions import two_layers
 from benchmarks.rare_diseases import BESIDE
 from plefka.networks.hierarchy import with_implied
 
-QUESTIONS, PATIENTS = 20, {"60 x 300": 100, "hpo": 20}
+QUESTIONS, PATIENTS = 20, {"60 x 300": 100, "hpo": 100}
 ORDERS, WANTED = ("interview", "random", "prior"), {"first": 1, "among ten": 10}
 AFTER = (0, 5, 10, 20)
 
