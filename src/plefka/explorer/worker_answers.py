@@ -48,6 +48,7 @@ class Answers:
     def __init__(self, network: Served):
         self.network: Any = network  # each question of the library refuses the networks that it is not for
         self.known = frozenset(network.names)
+        self.expected: dict[str, frozenset[str] | None] = {}  # of the last interview, by its options
 
     @cached_property
     def without_evidence(self) -> pf.Solution:
@@ -205,7 +206,9 @@ class Answers:
             {"method": fields["method"], "exclusive": group},
             (fields["stop_below"], fields["certain_above"]),
         )
-        found = pf.Interview(self.network, evidence, options, *rules, answers)
+        expected = self.expected.get(str(options))
+        found = pf.Interview(self.network, evidence, options, *rules, answers, expected)
+        self.expected = {str(options): found.expected}
         without = {"method": "", "notes": (), "is_exact": True}  # where nothing is left to ask
         return found.next._asdict() | {name: getattr(found.advice, name, value) for name, value in without.items()}
 
