@@ -41,7 +41,8 @@ TICK = """(async () => {
   return (performance.now() - start) / 1000;
 })()"""
 RANKED = "answered('infer') && document.querySelector('#busy').hidden"
-ANSWERED = f"{RANKED} && window.drawn > answered('ASKED') && !document.querySelector('#panel-TAB[aria-busy], #panel-TAB [aria-busy]')"
+BUSY = "document.querySelector('#panel-TAB[aria-busy], #panel-TAB [aria-busy]')"
+ANSWERED = f"{RANKED} && window.drawn > answered('ASKED') && !{BUSY}"
 WATCH = """window.drawn = 0; performance.setResourceTimingBufferSize(5000);
 new MutationObserver(() => { window.drawn = performance.now(); })
   .observe(document.querySelector('#panel-TAB'), {childList: true, subtree: true}); 0"""

@@ -19,7 +19,7 @@ CONVENTIONS = [(0, 1), (-1, 1)]
 ASKED = {  # what each question needs besides evidence
     "rows": {"rows": [SEEN, {}]}, "explain": {"evidence": SEEN, "unit": "in"}, "joint": {"units": ["in", "east"]},
     "sensitivity": {"target": "in"}, "save": {"suffix": ".json"}, "tables": {},
-    "table_case": {"csv": "north\n1\n"}, "table_validation": {"csv": "case\n"},
+    "table_case": {"csv": "north\n1\n"}, "table_rows": {"csv": "north\n1\n"}, "table_validation": {"csv": "case\n"},
 }  # fmt: skip
 
 

@@ -1,10 +1,10 @@
 """What comes back, field by field: the service is described by these (OpenAPI), and its answers are not checked."""
 
-from functools import cache
+from functools import cache, partial
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, Field, GetCoreSchemaHandler, create_model
+from pydantic import BaseModel, Field, create_model
 
 from plefka.explorer import schemas
 from plefka.questions.advice import Advice
@@ -21,8 +21,9 @@ Kind = Literal["exact", "lower_bound", "upper_bound", "estimate"]
 @cache
 def described(source: type, base: type[BaseModel] = BaseModel) -> type[BaseModel]:
     """An answer of the library as it is sent: its fields, and what its docstring says of them."""
-    fields: dict[str, Any] = {name: (_as_sent(kind), ...) for name, kind in get_type_hints(source).items()}
-    return create_model(source.__name__, __base__=base, __doc__=str(source.__doc__).partition("**Ex")[0], **fields)
+    hints = get_type_hints(source, include_extras=True)
+    fields: dict[str, Any] = {name: (_as_sent(kind), ...) for name, kind in hints.items()}
+    return create_model(source.__name__, __base__=base, __doc__=(source.__doc__ or "").partition("**Ex")[0], **fields)
 
 
 def _as_sent(kind: Any) -> Any:
@@ -33,13 +34,6 @@ def _as_sent(kind: Any) -> Any:
         return described(kind)
     inside = tuple(map(_as_sent, get_args(kind)))
     return (Union if isinstance(kind, UnionType) else get_origin(kind))[inside] if inside else kind
-
-
-class Sent:
-    """Described so, where a field is annotated with it."""
-
-    def __get_pydantic_core_schema__(self, source: type, handler: GetCoreSchemaHandler) -> Any:
-        return handler.generate_schema(described(source))
 
 
 class DescribedProblem(BaseModel):
@@ -142,14 +136,15 @@ class JointAnswer(Computed):
     accuracy: Accuracy
 
 
-class SensitivityAnswer(FromNetwork):
+@partial(described, base=FromNetwork)
+class SensitivityAnswer:
     target: str
     probability: float
     factor: float
-    numbers: Annotated[list[Annotated[SensitiveNumber, Sent()]], Field(description="Those that matter most first.")]
+    numbers: Annotated[list[SensitiveNumber], Field(description="Those that matter most first.")]
     numbers_total: int
     leading: str | None
-    change: Annotated[LeaderChange, Sent()] | None
+    change: LeaderChange | None
     accuracy: Accuracy
     notes: list[str]
 
@@ -225,13 +220,14 @@ class NetworkAnswer(FromNetwork):
     limits: dict[str, Any]
 
 
-class OpenedAnswer(BaseModel):
+@described
+class OpenedAnswer:
     network: Annotated[str | None, Field(description="The key with which questions are asked about it, if it is kept.")]
     name: str
     units: int
     edges: int
     notes: Annotated[list[str], Field(description="What was recognised and assumed when the files were read.")]
-    suspicions: list[Annotated[Suspicion, Sent()]]
+    suspicions: list[Suspicion]
 
 
 class SavedAnswer(FromNetwork):
@@ -293,9 +289,7 @@ class NeighbourhoodAnswer(BaseModel):
     nodes: list[Node]
     edges: list[EdgeAnswer]
     left_out: Annotated[int, Field(description="How many more units are within so many edges.")]
-    parents: Annotated[
-        int, Field(description="How many parents the units that were asked about have, in the answer or not.")
-    ]
+    parents: Annotated[int, Field(description="Of the units that were asked about, in the answer or not.")]
     children: int
 
 

@@ -60,7 +60,7 @@ def checked(network: Any, source: str) -> Served:
     return network
 
 
-def saved(network: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
+def save(network: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The files of a network in the format of a suffix."""
     with tempfile.TemporaryDirectory() as folder, _errors_without(folder):
         pf.save(network, Path(folder) / f"{fields['name']}{fields['suffix']}")
@@ -68,7 +68,7 @@ def saved(network: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
     return {"files": files}
 
 
-def tables(network: Any) -> dict[str, Any]:
+def tables(network: Any, _: object = None) -> dict[str, Any]:
     """The rows of the two tables of causes and findings."""
     if not isinstance(network, pf.BeliefNetwork) or network.hierarchy is not None:
         raise InvalidInput(NO_TABLE.format("findings that imply others" if network.is_normalised else "couplings"))

@@ -4,11 +4,29 @@ What is wrong with a question itself, the library says.
 """
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+import plefka as pf
+from plefka.errors import InvalidEvidence, InvalidFile, InvalidInput, InvalidMethod, MethodDoesNotApply, MissingExtra
 from plefka.inference.solution_words import finite
+
+
+class UnknownUnit(InvalidInput):
+    """A name that no unit of the network has."""
+
+
+CODES = {
+    UnknownUnit: "unknown_unit",
+    InvalidMethod: "invalid_method",
+    MethodDoesNotApply: "method_does_not_apply",
+    InvalidEvidence: "invalid_evidence",
+    InvalidFile: "invalid_file",
+    InvalidInput: "invalid_input",
+    MissingExtra: "missing_extra",
+}
 
 
 class Failure(NamedTuple):
@@ -32,6 +50,10 @@ ENDED = Failure(
     "the process that computed this answer ended, perhaps for lack of memory. Others go on; try again, or choose "
     "another method.",
 )  # fmt: skip
+OPENS_NONE = Failure(
+    403, "opens_no_networks",
+    "this service opens no other networks. Start it with --open-networks, or use plefka explore.",
+)  # fmt: skip
 TOO_LONG_FOR_THE_OWNER = "it took too long: more than {:g} s, the limit that --max-seconds sets"
 
 
@@ -53,6 +75,23 @@ def not_open(key: str) -> Failure:
 
 def busy(waiting: int) -> Failure:
     return Failure(503, "busy", f"all workers are busy (questions that wait: {waiting}). Try again in a few seconds.")
+
+
+def answered(answer: Callable[[Mapping[str, Any]], Any], fields: Mapping[str, Any]) -> Any:
+    """The answer, or the failure that an error means."""
+    try:
+        return answer(fields)
+    except pf.InferenceFailed as error:
+        impossible = error.solution.status is pf.Status.IMPOSSIBLE
+        return Failure(422, "impossible_evidence" if impossible else "inference_failed", str(error))
+    except (InvalidInput, MissingExtra) as error:
+        return Failure(422, next(code for kind, code in CODES.items() if isinstance(error, kind)), str(error))
+    except MemoryError:
+        return NO_MEMORY
+    except Exception as error:
+        if "RESOURCE_EXHAUSTED" in str(error):  # JAX's words for it
+            return NO_MEMORY
+        raise
 
 
 def encoded(content: Any) -> bytes:

@@ -1,13 +1,12 @@
 """The application: the addresses of the service under /api/v1, the page, and who may ask."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -30,15 +29,10 @@ GONE = 499  # the client has left; for the log only
 RANKED_BY_DEFAULT = 10  # causes of each method that are compared
 
 
-def which(
-    network: Annotated[
-        str | None, Query(max_length=64, description="The key of an opened network; that of the service unless given.")
-    ] = None,
-) -> None:
-    """Only for the description: `network_of` reads it."""
-
-
-about, questions = (APIRouter(route_class=kind, dependencies=[Depends(which)]) for kind in (APIRoute, CheckedRoute))
+Key = Annotated[
+    str | None, Query(max_length=64, description="The key of an opened network; that of the service unless given.")
+]
+about, questions = APIRouter(), APIRouter(route_class=CheckedRoute)
 pages = APIRouter(include_in_schema=False)
 WORDS = {"method_does_not_apply": "does_not_apply", "too_long": "too_long", "busy": "busy"}
 
@@ -47,16 +41,21 @@ def service_of(request: Request) -> Service:
     return request.app.state.service
 
 
-def network_of(request: Request) -> ServedNetwork:
+async def network_of(request: Request, network: Key = None) -> ServedNetwork:
     """The network that is asked about."""
-    found = service_of(request).served(request.query_params.get("network"))
+    found = service_of(request).served(network)
     if isinstance(found, Failure):
         raise refused(found)
     return found
 
 
+Network = Annotated[ServedNetwork, Depends(network_of)]
+
+
 def json_response(content: Any) -> Response:
-    """Of plain numbers and words, or of JSON that a worker has written."""
+    """Of plain numbers and words, or of JSON that a worker has written; a failure is refused."""
+    if isinstance(content, Failure):
+        raise refused(content)
     return Response(content if isinstance(content, bytes) else encoded(content), media_type=JSON)
 
 
@@ -70,39 +69,38 @@ async def health(request: Request) -> Response:
 
 
 @about.get("/network", response_model=answers.NetworkAnswer)
-async def network(request: Request) -> Response:
+async def facts(request: Request, network: Network) -> Response:
     """What the network consists of, which methods can serve it, and the limits of a question."""
-    return json_response(service_of(request).facts(network_of(request)))
+    return json_response(service_of(request).facts(network))
 
 
 @about.get("/units", response_model=answers.UnitsAnswer)
 async def units(
-    request: Request,
+    network: Network,
     search: Annotated[str, Query(max_length=200)] = "",
     role: Literal["all", "cause", "finding"] = "all",
     offset: Annotated[int, Query(ge=0)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
     """Units whose names contain every word of the search; those that begin with it come first."""
-    catalogue = network_of(request).catalogue
+    catalogue = network.catalogue
     found = catalogue.found(search, role)
     page = [catalogue.unit(unit) for unit in found[offset : offset + limit]]
     return json_response({"total": len(found), "offset": offset, "units": page})
 
 
 @about.get("/units/names", response_model=answers.NamesAnswer)
-async def names(request: Request) -> Response:
+async def names(request: Request, network: Network) -> Response:
     """All names in the order of the units, and a letter for each: c (cause), f (finding), u (of a machine)."""
-    network, headers = network_of(request), {"Content-Type": JSON, "Vary": "Accept-Encoding"}
+    headers = {"Content-Type": JSON, "Vary": "Accept-Encoding"}
     if "gzip" in request.headers.get("accept-encoding", ""):
         return tagged(network.packed_names, request, {**headers, "Content-Encoding": "gzip"})
     return tagged(network.names, request, headers)
 
 
 @about.get("/unit", response_model=answers.OneUnitAnswer)
-async def unit(request: Request, name: Named) -> Response:
+async def unit(network: Network, name: Named) -> Response:
     """One unit with its first 200 parents and children, and its prior, if that has been computed."""
-    network = network_of(request)
     place = await _place(network, name)
     prior = network.priors[place] if network.priors else None
     return json_response({**network.catalogue.unit_with_neighbours(place), "prior": prior})
@@ -110,21 +108,20 @@ async def unit(request: Request, name: Named) -> Response:
 
 @about.get("/neighbourhood", response_model=answers.NeighbourhoodAnswer)
 async def neighbourhood(
-    request: Request,
+    network: Network,
     name: Named,
     hops: Annotated[int, Query(ge=0, le=6)] = 1,
     limit: Annotated[int, Query(ge=1, le=500)] = 60,
 ) -> Response:
     """The units near one, nearest and strongest first, and the edges between them."""
-    network = network_of(request)
     centre = await _place(network, name)
     return json_response(await asyncio.to_thread(network.catalogue.around, [centre], hops, limit, limit))
 
 
 @about.get("/examples", response_model=answers.ExamplesAnswer)
-async def examples(request: Request) -> Response:
+async def examples(network: Network) -> Response:
     """Cases to start from."""
-    return json_response({"cases": network_of(request).cases})
+    return json_response({"cases": network.cases})
 
 
 async def _place(network: ServedNetwork, name: str, refusal: int = 404) -> int:
@@ -146,7 +143,7 @@ QUESTIONS = {  # that a worker answers as they are asked
         "How much each observation moved the log-odds of a hidden unit, and what would move them most."),
     "ask": (schemas.Ask, answers.AskAnswer,
         "Which hidden unit to look at next, by expected information about the targets."),
-    "interview": (schemas.Interview, answers.InterviewAnswer,
+    "interview": (schemas.InterviewSoFar, answers.InterviewAnswer,
         "The next question of an interview and why it is asked, or why it is time to stop. States are evidence."),
     "joint": (schemas.JointUnits, answers.JointAnswer,
         "The probability of every state of a few hidden units together."),
@@ -154,17 +151,34 @@ QUESTIONS = {  # that a worker answers as they are asked
         "Which numbers of the network the probability of a hidden unit depends on most."),
     "most_probable": (schemas.ChosenUnits, answers.MostProbableAnswer,
         "The most probable states of hidden units together, and whether none is more probable."),
+    "rows": (schemas.Rows, answers.RowsAnswer,
+        "ln P(evidence) and the most probable units of each of several rows of evidence."),
+    "sample": (schemas.Sample, answers.SampleAnswer, "States drawn from the network."),
     "save": (schemas.Save, answers.SavedAnswer, "The network as files of a format, each in base64."),
-    "table_case": (schemas.Table, answers.TableCaseAnswer, "What the first row observes, if all rows can be read."),
+    "table_case": (schemas.TableCase, answers.TableCaseAnswer, "What the first row observes, if all rows can be read."),
+    "table_rows": (schemas.TableRows, answers.TableRowsAnswer,
+        "The rows of a table with their answers, as CSV; or beside their truth, for /table-validation."),
     "table_validation": (schemas.TableValidation, answers.TableValidationAnswer,
         "The measures of all that /table-rows has compared with the truth, put together, and a page with pictures."),
     "tables": (schemas.Strict, answers.TablesAnswer, "The network as rows of the two tables of causes and findings."),
 }  # fmt: skip
 
 
+COUNTED: dict[str, tuple[str, Callable[[Any], int]]] = {  # questions that have a limit, and what counts
+    "rows": ("rows", lambda asked: len(asked.rows)),
+    "sample": ("count", lambda asked: asked.count),
+    "table_rows": ("lines of csv", lambda asked: len(asked.csv.splitlines())),
+}
+
+
 def _add_question(kind: str, asked_as: type[schemas.Strict], answer: type[BaseModel], about: str) -> None:
-    async def question(request: Request, asked: schemas.Strict) -> Response:
-        return await _answered(request, kind, asked.model_dump())
+    field, counted = COUNTED.get(kind, ("", lambda _: 0))
+
+    async def question(request: Request, network: Network, asked: schemas.Strict) -> Response:
+        most, count = service_of(request).settings.limits.rows, counted(asked)
+        if count > most:
+            raise refuse(413, "too_many_rows", f"{field} may be {most:,} at most; got {count:,}. Ask several times.")
+        return json_response(await _ask(request, network, kind, asked.model_dump()))
 
     question.__annotations__["asked"] = asked_as
     path = "/" + kind.replace("_", "-")
@@ -176,43 +190,20 @@ for _kind, _described in QUESTIONS.items():
 
 
 @questions.post("/neighbourhood", response_model=answers.NeighbourhoodAnswer)
-async def neighbourhood_of_several(request: Request, asked: schemas.Neighbourhood) -> Response:
+async def neighbourhood_of_several(network: Network, asked: schemas.Neighbourhood) -> Response:
     """The units near one of several, nearest and strongest first, and the edges between them."""
-    network = network_of(request)
     centres = [await _place(network, name, 422) for name in asked.units]
     found = await asyncio.to_thread(network.catalogue.around, centres, asked.hops, asked.limit, asked.each_hop)
     return json_response(found)
 
 
-@questions.post("/rows", response_model=answers.RowsAnswer)
-async def rows(request: Request, asked: schemas.Rows) -> Response:
-    """ln P(evidence) and the most probable units of each of several rows of evidence."""
-    _check_rows(request, len(asked.rows), "rows")
-    return await _answered(request, "rows", asked.model_dump())
-
-
-@questions.post("/table-rows", response_model=answers.TableRowsAnswer)
-async def table_rows(request: Request, asked: schemas.TableRows) -> Response:
-    """The rows of a table with their answers, as CSV; or beside their truth, for /table-validation."""
-    _check_rows(request, len(asked.csv.splitlines()), "lines of csv")
-    return await _answered(request, "table_rows", asked.model_dump())
-
-
-@questions.post("/sample", response_model=answers.SampleAnswer)
-async def sample(request: Request, asked: schemas.Sample) -> Response:
-    """States drawn from the network."""
-    _check_rows(request, asked.count, "count")
-    return await _answered(request, "sample", asked.model_dump())
-
-
 @questions.post("/compare", response_model=answers.CompareAnswer)
-async def compare(request: Request, asked: schemas.Compare) -> Response:
+async def compare(request: Request, network: Network, asked: schemas.Compare) -> Response:
     """Methods side by side. One that does not apply or takes too long says so in its status."""
-    network = network_of(request)
     methods = list(dict.fromkeys(asked.methods or network.compared))
     evidence = asked.model_dump()["evidence"]
     each = [{"evidence": evidence, "method": method, "top": RANKED_BY_DEFAULT} for method in methods]
-    found = await asyncio.gather(*(_ask(request, "compare", one) for one in each))
+    found = await asyncio.gather(*(_ask(request, network, "compare", one) for one in each))
     return json_response({"methods": _compared(network, methods, found), **network.identity})
 
 
@@ -223,16 +214,9 @@ def _compared(network: ServedNetwork, methods: list[str], found: list[Any]) -> l
             raise refused(failure)
     shown = dict.fromkeys(name for one in found if not isinstance(one, Failure) for name in one["top"])
     places = {name: network.catalogue.places[name] for name in shown}
-    nothing = dict.fromkeys(("log_likelihood", "kind", "seconds"))
+    nothing = dict.fromkeys(("log_likelihood", "kind", "seconds")) | {"means": {}, "accuracy": {}}
     return [
-        {
-            "method": method,
-            **nothing,
-            "status": WORDS[one.code],
-            "status_text": one.message,
-            "means": {},
-            "accuracy": {},
-        }
+        {"method": method, **nothing, "status": WORDS[one.code], "status_text": one.message}
         if isinstance(one, Failure)
         else {
             **{key: value for key, value in one.items() if key != "top"},
@@ -243,38 +227,15 @@ def _compared(network: ServedNetwork, methods: list[str], found: list[Any]) -> l
     ]
 
 
-def _check_rows(request: Request, count: int, field: str) -> None:
-    most = service_of(request).settings.limits.rows
-    if count > most:
-        raise refuse(413, "too_many_rows", f"{field} may be {most:,} at most; got {count:,}. Ask several times.")
-
-
 @questions.post("/networks", response_model=answers.OpenedAnswer)
 async def networks(request: Request, asked: schemas.Open) -> Response:
     """Read the files of a network, and say what is suspicious in it; if it is kept, ask questions with its key."""
-    service = service_of(request)
-    if not service.settings.opens:
-        raise refuse(
-            403,
-            "opens_no_networks",
-            "this service opens no other networks. Start it with --open-networks, or use plefka explore.",
-        )
-    found = await service.open(asked.model_dump())
-    if isinstance(found, Failure):
-        raise refused(found)
-    return json_response(found)
+    return json_response(await service_of(request).open(asked.model_dump()))
 
 
-async def _answered(request: Request, kind: str, asked: Mapping[str, Any]) -> Response:
-    found = await _ask(request, kind, asked)
-    if isinstance(found, Failure):
-        raise refused(found)
-    return json_response(found)
-
-
-async def _ask(request: Request, kind: str, asked: Mapping[str, Any]) -> Any:
+async def _ask(request: Request, network: ServedNetwork, kind: str, asked: Mapping[str, Any]) -> Any:
     """The answer; a question whose client has left is dropped."""
-    answering = asyncio.ensure_future(service_of(request).ask(kind, asked, network_of(request)))
+    answering = asyncio.ensure_future(service_of(request).ask(kind, asked, network))
     leaving = asyncio.ensure_future(_has_left(request))
     try:
         await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)

@@ -26,8 +26,8 @@ from plefka.tables.delimited import delimited_lines
 from plefka.tables.table import value_errors_as
 from plefka.tables.table_files import line_blocks
 
-NUMBERS = ("rank", "probability", "ahead", "ties", "first_probability", "right", "log_score", "brier")  # of a case
-KINDS = dict.fromkeys(("case", "truth", "first", "accuracy"), str) | dict.fromkeys(NUMBERS, float)
+CASE_NUMBERS = ("rank", "probability", "ahead", "ties", "first_probability", "right", "log_score", "brier")  # of a case
+CASE_KINDS = dict.fromkeys(("case", "truth", "first", "accuracy"), str) | dict.fromkeys(CASE_NUMBERS, float)
 
 
 def _block(network: pf.BeliefNetwork, fields: Mapping[str, Any]) -> EvidenceBlock:
@@ -82,8 +82,8 @@ def table_validation(network: pf.BeliefNetwork, fields: Mapping[str, Any]) -> di
     reader.ignored, reader.unknown = (dict.fromkeys(fields[names]) for names in ("ignored", "unknown"))
     with value_errors_as(), tempfile.TemporaryDirectory() as folder:
         cases = extras.pandas().read_csv(
-            io.StringIO(fields["csv"]), usecols=list(KINDS), dtype=KINDS, keep_default_na=False,
-            na_values={name: [""] for name in NUMBERS}, float_precision="round_trip",
+            io.StringIO(fields["csv"]), usecols=list(CASE_KINDS), dtype=CASE_KINDS, keep_default_na=False,
+            na_values={name: [""] for name in CASE_NUMBERS}, float_precision="round_trip",
         )  # fmt: skip
         bins = CalibrationBins(EDGES, np.array(fields["sums"], float).reshape(-1, 3, len(EDGES) - 1).sum(axis=0))
         found, page = Validation(cases, bins, about, reader.notes(len(cases))), Path(folder) / "page.html"

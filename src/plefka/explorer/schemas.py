@@ -81,13 +81,13 @@ class Rows(Conditions):
     units: Units = "causes"
 
 
-class Table(Strict):
+class TableCase(Strict):
     csv: Annotated[str, Field(description="Rows of a file below its header.")]
     line: Annotated[StrictInt, Field(description="Added to the numbers of lines in messages.")] = 0
     ids: Annotated[list[Name], Field(description="The columns that are no units.")] = []
 
 
-class TableRows(Table, Conditions):
+class TableRows(TableCase, Conditions):
     method: Method = "auto"
     units: Units = "all"
     top: Top | None = None
@@ -124,7 +124,7 @@ class Ask(Conditions, OneCaseByMethod):
     without: Annotated[list[Name], Field(description="Units that are no candidates.")] = []
 
 
-class Interview(Group, OneCaseByMethod):
+class InterviewSoFar(Group, OneCaseByMethod):
     unknown: Annotated[
         list[Name], Field(description="Units whose states are not known; they are not asked again.")
     ] = []

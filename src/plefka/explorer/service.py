@@ -11,7 +11,7 @@ from typing import Any
 import plefka as pf
 from plefka.explorer.bodies import HeldBodies
 from plefka.explorer.opened_files import checked
-from plefka.explorer.outcomes import Failure, not_open
+from plefka.explorer.outcomes import OPENS_NONE, Failure, not_open
 from plefka.explorer.pool import Pool
 from plefka.explorer.responses import Pages
 from plefka.explorer.served_network import ServedNetwork
@@ -84,7 +84,8 @@ class Service:
 
     async def open(self, asked: Mapping[str, Any]) -> dict[str, Any] | Failure:
         """Read the files of a network in a worker; if it is to be kept, questions can be asked of it from now on."""
-        assert self.folder is not None
+        if self.folder is None:
+            return OPENS_NONE
         found = await self.ask("open", {**asked, "folder": self.folder.name})
         if isinstance(found, Failure) or not asked["keep"]:
             return found

@@ -12,34 +12,20 @@ from typing import Any
 import numpy as np
 
 import plefka as pf
-from plefka.errors import InvalidEvidence, InvalidFile, InvalidInput, InvalidMethod, MethodDoesNotApply, MissingExtra
+from plefka.errors import InvalidEvidence, InvalidInput
+from plefka.explorer import opened_files
 from plefka.explorer.catalogue import Served
 from plefka.explorer.fault_ranking import PRIOR_DECIMALS, FaultsAsked, fault_ranking
-from plefka.explorer.opened_files import open_files, saved, tables
-from plefka.explorer.outcomes import FAILED, NO_MEMORY, Failure, encoded
+from plefka.explorer.outcomes import FAILED, NO_MEMORY, Failure, UnknownUnit, answered, encoded
 from plefka.inference.solution_tables import OF_CHECK
 from plefka.questions.case_interview import LATER
 
 MOST_TARGETS = 50  # names in an answer
 MOST_CELLS = 5_000_000  # states that are drawn for one question
 QuestionFields = Mapping[str, Any]
-
-
-CODES = {
-    InvalidMethod: "invalid_method",
-    MethodDoesNotApply: "method_does_not_apply",
-    InvalidEvidence: "invalid_evidence",
-    InvalidFile: "invalid_file",
-    InvalidInput: "invalid_input",
-    MissingExtra: "missing_extra",
-}
 WARM_SECONDS = 30.0  # after which no further question is asked in advance
 MOST_OPENED = 4  # networks that a worker holds besides its first one
 RAW = ("compare", "priors")  # answers that the service goes on to work with
-
-
-class UnknownUnit(InvalidInput):
-    """A name that no unit of the network has."""
 
 
 class Answers:
@@ -67,11 +53,16 @@ class Answers:
             together = self._together(questions)
             if together is not None:
                 return together
+        return [answered(self._answering(kind), each) for each in questions]
+
+    def _answering(self, kind: str) -> Callable[[QuestionFields], Any]:
+        if kind in ("save", "tables"):
+            return partial(getattr(opened_files, kind), self.network)
         if kind.startswith("table_"):
             from plefka.explorer import row_tables  # needs an extra, and a worker starts earlier without it
 
-            return [_answered(partial(getattr(row_tables, kind), self.network), each) for each in questions]
-        return [_answered(getattr(self, f"_{kind}" if kind in RAW else kind), each) for each in questions]
+            return partial(getattr(row_tables, kind), self.network)
+        return getattr(self, f"_{kind}" if kind in RAW else kind)
 
     def _priors(self, _: QuestionFields) -> list[float]:
         return list(self.priors.values())
@@ -100,15 +91,9 @@ class Answers:
     def conditions(self, fields: QuestionFields) -> dict[str, Any]:
         """What is set, and of which units one is on, as `infer` takes them."""
         do, exclusive = fields.get("do"), fields.get("exclusive")
-        self.check_names(
-            [*(do or ()), *(name for name in exclusive or () if name is not None and exclusive != "causes")]
-        )
+        group = () if exclusive == "causes" else exclusive or ()
+        self.check_names([*(do or ()), *(name for name in group if name is not None)])
         return {"do": do, "exclusive": exclusive}
-
-    def units(self, units: str | list[str]) -> str | list[str]:
-        if not isinstance(units, str):
-            self.check_names(units)
-        return units
 
     def usually_on(self, names: Iterable[str]) -> list[str]:
         """Those whose fault is the state off, as in `fault_ranking`."""
@@ -206,8 +191,7 @@ class Answers:
             {"method": fields["method"], "exclusive": group},
             (fields["stop_below"], fields["certain_above"]),
         )
-        expected = self.expected.get(str(options))
-        found = pf.Interview(self.network, evidence, options, *rules, answers, expected)
+        found = pf.Interview(self.network, evidence, options, *rules, answers, self.expected.get(str(options)))
         self.expected = {str(options): found.expected}
         without = {"method": "", "notes": (), "is_exact": True}  # where nothing is left to ask
         return found.next._asdict() | {name: getattr(found.advice, name, value) for name, value in without.items()}
@@ -222,8 +206,8 @@ class Answers:
         return found.to_dict(fields["top"])
 
     def most_probable(self, fields: QuestionFields) -> dict[str, Any]:
-        evidence, units = self.evidence(fields["evidence"]), self.units(fields["units"])
-        do = self.conditions(fields)["do"]
+        units, do = fields["units"], self.conditions(fields)["do"]
+        evidence = self.evidence(fields["evidence"], () if isinstance(units, str) else units)
         found = pf.most_probable(self.network, evidence, units, fields["count"], fields["method"], do=do)
         return {**found.to_dict(), "usually_on": self.usually_on(found.units)}
 
@@ -242,12 +226,6 @@ class Answers:
             "accuracy": solution.codes.means,
             "top": [name for name, _ in solution.ranking(fields["top"])],
         }
-
-    def save(self, fields: QuestionFields) -> dict[str, Any]:
-        return saved(self.network, fields)
-
-    def tables(self, _: QuestionFields) -> dict[str, Any]:
-        return tables(self.network)
 
     def sample(self, fields: QuestionFields) -> dict[str, Any]:
         count = fields["count"]
@@ -288,7 +266,7 @@ class Worker:
         """One answer or failure for each question; several together are of the same kind, method and network."""
         try:
             if kind == "open":
-                return [_answered(open_files, each) for each in asked]
+                return [answered(opened_files.open_files, each) for each in asked]
             answers = self._about(asked[0].get("network", ""))
             found, told = answers.answer(kind, asked), answers.network.identity
             return found if kind in RAW else [z if isinstance(z, Failure) else encoded(z | told) for z in found]
@@ -306,22 +284,3 @@ class Worker:
         if len(others) > MOST_OPENED:
             del self.answers[others[0]]
         return found
-
-
-def _answered(answer: Callable[[QuestionFields], Any], fields: QuestionFields) -> Any:
-    """The answer, or the failure that an error means."""
-    try:
-        return answer(fields)
-    except pf.InferenceFailed as error:
-        impossible = error.solution.status is pf.Status.IMPOSSIBLE
-        return Failure(422, "impossible_evidence" if impossible else "inference_failed", str(error))
-    except UnknownUnit as error:
-        return Failure(422, "unknown_unit", str(error))
-    except (InvalidInput, MissingExtra) as error:
-        return Failure(422, next(code for kind, code in CODES.items() if isinstance(error, kind)), str(error))
-    except MemoryError:
-        return NO_MEMORY
-    except Exception as error:
-        if "RESOURCE_EXHAUSTED" in str(error):  # JAX's words for it
-            return NO_MEMORY
-        raise
