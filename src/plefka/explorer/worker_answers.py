@@ -187,11 +187,9 @@ class Answers:
         unknown, later = fields["unknown"], fields["later"]
         evidence, group = self.evidence(fields["evidence"], [*unknown, *later]), self.conditions(fields)["exclusive"]
         answers = *((unit, None) for unit in unknown), *((unit, LATER) for unit in later)
-        options, rules = (
-            {"method": fields["method"], "exclusive": group},
-            (fields["stop_below"], fields["certain_above"]),
-        )
-        found = pf.Interview(self.network, evidence, options, *rules, answers, self.expected.get(str(options)))
+        options, known = {"method": fields["method"], "exclusive": group}, self.expected
+        rules = fields["stop_below"], fields["certain_above"]
+        found = pf.Interview(self.network, evidence, options, *rules, answers, known.get(str(options)))
         self.expected = {str(options): found.expected}
         without = {"method": "", "notes": (), "is_exact": True}  # where nothing is left to ask
         return found.next._asdict() | {name: getattr(found.advice, name, value) for name, value in without.items()}
