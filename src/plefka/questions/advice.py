@@ -3,12 +3,17 @@
 from dataclasses import dataclass
 from typing import Any
 
+from plefka.errors import InvalidEvidence
 from plefka.methods.posterior import Accuracy
 from plefka.questions.changed_evidence import how_computed, mark_of
 from plefka.runtime import extras
 from plefka.tables.display import Content, ShownAnswer
 
 Leading = tuple[tuple[str, float], ...]  # targets and their probabilities, the most probable first
+
+
+class NothingToAsk(InvalidEvidence):
+    """No hidden unit is left that could be observed, or no target."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
-from plefka.questions.advice import Advice, Candidate, CandidateOutcome, CandidateSet, Leading
+from plefka.questions.advice import Advice, Candidate, CandidateOutcome, CandidateSet, Leading, NothingToAsk
 from plefka.questions.candidate_costs import costs_of
 from plefka.questions.changed_evidence import ChangedEvidence, weakest
 from plefka.questions.explain import possible_units
@@ -38,10 +38,6 @@ ESTIMATED = (
 FEWER_SETS = "sets are pairs of the best {:,} candidates{}, as more of them would take too long"
 FEWER_ADDED = " and what to add to them of the best {:,}"
 INSTEAD_NOTE = "candidates are computed by {}, as exact sums for them would take too long"
-
-
-class NothingToAsk(InvalidEvidence):
-    """No hidden unit is left that could be observed, or no target."""
 
 
 def ask(

@@ -12,8 +12,8 @@ from plefka.errors import InvalidInput
 from plefka.inference.ranking import CAUSES, chosen_units
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Likelihood
-from plefka.questions.advice import Advice
-from plefka.questions.ask import NothingToAsk, ask
+from plefka.questions.advice import Advice, NothingToAsk
+from plefka.questions.ask import ask
 from plefka.questions.changed_evidence import ChangedEvidence
 
 State = int | Likelihood
