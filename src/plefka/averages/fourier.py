@@ -17,18 +17,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from plefka.averages import node_sums
 from plefka.averages.average import Average, map_columns, mean_field
 from plefka.averages.characteristic_function import Rule, messages_and_chances, tilted_chances, walk
 from plefka.averages.cumulants import log_psi, messages_of_sums, num_terms, power_sums, small_chances, small_messages
-from plefka.averages.node_sums import (
-    curvatures_by_columns,
-    inverse,
-    no_curvatures,
-    products_of_pairs,
-    rotate,
-    sums_over_nodes,
-    with_slopes,
-)
 
 MANY = 32  # parents, from which on sums over them cost more than the nodes of a quadrature
 MESSAGE_TARGET = 1e-12  # of the quadrature of a probability
@@ -103,7 +95,7 @@ class Fourier(Average):
 
     def curvatures(self, w, u, h, a, b, shared):
         """(a + b) sum_k q_k Re[Psi r_j r_l], r = y / f: x is linear, and ln cosh(x / 2) has all the rest."""
-        return curvatures_by_columns(partial(curvatures, self.rule, shared), shared, w, u, h, a + b)
+        return node_sums.curvatures_by_columns(partial(curvatures, self.rule, shared), shared, w, u, h, a + b)
 
     def slopes(self, w, u, h):
         return jnp.broadcast_to(w, (*w.shape[:2], u.shape[2]))
@@ -119,10 +111,10 @@ def sums(rule: Rule, number: int, w, u, h):
         return tuple(total + term for total, term in zip(totals, terms, strict=False))
 
     q, t = rule.nodes.log_cosh, rule.nodes.t
-    return walk(rule, visit, (q, q * t), sums_over_nodes(number, w, u, h), w, u, h)
+    return walk(rule, visit, (q, q * t), node_sums.sums_over_nodes(number, w, u, h), w, u, h)
 
 
-log_cosh = with_slopes(sums)
+log_cosh = node_sums.with_slopes(sums)
 
 
 def log_cosh_from_sums(rule: Rule, X, h):
@@ -134,8 +126,9 @@ def log_cosh_from_sums(rule: Rule, X, h):
 
 def curvatures(rule: Rule, shared: bool, w, u, h, a):
     def visit(total, node, q):
-        r = rotate((node.cos - 1, node.sin), inverse(node.f))  # what a derivative by u puts in the place of a factor
-        g = rotate(tuple(q * a * part for part in node.Psi), r)
-        return total + products_of_pairs(shared, r[0], g[0]) - products_of_pairs(shared, r[1], g[1])
+        # what a derivative by u puts in the place of a factor
+        r = node_sums.rotate((node.cos - 1, node.sin), node_sums.inverse(node.f))
+        g = node_sums.rotate(tuple(q * a * part for part in node.Psi), r)
+        return total + node_sums.products_of_pairs(shared, r[0], g[0]) - node_sums.products_of_pairs(shared, r[1], g[1])
 
-    return walk(rule, visit, (rule.nodes.log_cosh,), no_curvatures(shared, w, u), w, u, h)
+    return walk(rule, visit, (rule.nodes.log_cosh,), node_sums.no_curvatures(shared, w, u), w, u, h)

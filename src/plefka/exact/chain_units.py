@@ -9,13 +9,14 @@ No term is negative, and every probability is a ratio of two sums of the same ki
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from plefka.exact.cost import ONE_WAY
 from plefka.exact.elimination import EliminationRun
 from plefka.exact.elimination_steps import LOGARITHMS, OBSERVED_ON, PLAIN_NUMBERS, Act, Multiply, Observe, Workspace
+from plefka.exact.exact_method import Exact
 from plefka.exact.groups import Planned
 from plefka.exact.log_factors import Switch
 from plefka.exact.plans import WANTED_FACTORS, Cluster
@@ -26,10 +27,6 @@ from plefka.networks.network import Network
 from plefka.reduction.or_chains import FoldedChains
 from plefka.reduction.reduce import ReducedTogether, reduce
 from plefka.reduction.summing import Roots, explained
-
-if TYPE_CHECKING:
-    from plefka.exact.exact_method import Exact
-
 
 Links = dict[int, list[Switch]]  # by the number of a chain: links from free causes that fail one after another
 
@@ -194,7 +191,7 @@ class WithoutChains:
         further_row = sum(way.seconds_for(2) - way.seconds for way in ways)
         return self.inner.row_seconds + ONE_WAY * units * further_row / 4
 
-    def answer(self, method: "Exact", network: Network, evidence: Evidence, dtype: str) -> RowAnswers:
+    def answer(self, method: Exact, network: Network, evidence: Evidence, dtype: str) -> RowAnswers:
         """The exact posterior of all units."""
         found = self.inner.answer(method, self.folded.network, self.folded.evidence, dtype)
         if found.status[0] != CONVERGED or not self.asks_for_means:

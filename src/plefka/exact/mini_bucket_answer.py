@@ -1,21 +1,17 @@
 """`minibucket`: the best bound that a search over shifts, weights and tangents finds, row by row."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.optimize import minimize
 
 from plefka.exact.bounding_tables import bounding_tables
 from plefka.exact.cost import BOUND_ENTRY, BOUND_MEMBER
 from plefka.exact.elimination import EliminationAnswer
+from plefka.exact.exact_method import MiniBucketMethod
 from plefka.exact.mini_buckets import BucketBound, MiniBuckets, OrderWriter
 from plefka.exact.question_elimination import slopes_of
 from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, OUT_OF_STEPS, About, Posterior
 from plefka.reduction.question import Part, Question
 from plefka.runtime.value_cache import cached_for
-
-if TYPE_CHECKING:
-    from plefka.exact.exact_method import MiniBucketMethod
 
 
 class BoundedRow:
@@ -91,7 +87,7 @@ class BoundedRow:
         return slopes_of(self.question, factors, means[:, None], found)
 
 
-def posterior(method: "MiniBucketMethod", part: Part, *, dtype: str) -> Posterior:
+def posterior(method: MiniBucketMethod, part: Part, *, dtype: str) -> Posterior:
     """Bounds of ln P(evidence) from above, and means; the residual is by how much marginals of mini-buckets differ."""
     rows = [BoundedRow(part.question.take([row]), method.i) for row in range(part.question.num_rows)]
     exact = np.array([row.is_exact for row in rows])

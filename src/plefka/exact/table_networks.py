@@ -6,11 +6,11 @@ This is the way of networks that came in tables, and of units of different kinds
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plefka.exact.enumeration import status_of
+from plefka.exact.exact_method import Exact
 from plefka.exact.groups import Elimination, elimination_notes
 from plefka.exact.log_factors import LogFactors, Structure, grouped
 from plefka.methods.posterior import EXACT, RowAnswers, accuracy_of_rows
@@ -22,9 +22,6 @@ from plefka.networks.network import Network
 from plefka.networks.units import units_of
 from plefka.reduction.reduce import reduce
 from plefka.runtime.value_cache import cached_for
-
-if TYPE_CHECKING:
-    from plefka.exact.exact_method import Exact
 
 Family = tuple[tuple[int, ...], np.ndarray]  # a unit and its parents, and ln P(unit | parents), an axis for each
 
@@ -123,7 +120,7 @@ class TableElimination(Elimination):
         prior = {unit: np.stack([np.zeros(len(rows)), tilt[unit]]) for unit in units}
         return np.where(free, 0.0, tilt * known).sum(axis=0), prior
 
-    def answer(self, method: "Exact", network: Network, evidence: Evidence, dtype: str) -> RowAnswers:
+    def answer(self, method: Exact, network: Network, evidence: Evidence, dtype: str) -> RowAnswers:
         """The exact posterior of all rows."""
         means, log_z = np.array(evidence.rows, float), np.zeros(self.num_rows)
         for some, found in self.answers():

@@ -161,7 +161,7 @@ def strict_json(body: bytes) -> Any:
     if nesting(body) > DEEPEST:
         raise refuse(400, "nested_too_deeply", f"JSON may be nested {DEEPEST} deep here; got more")
     try:
-        return json.loads(body, object_pairs_hook=_unique, parse_constant=_no_number, parse_float=_finite)
+        return json.loads(body, object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite)
     except UnicodeDecodeError:
         raise refuse(400, "invalid_json", "a body must be JSON in UTF-8; got other bytes") from None
     except json.JSONDecodeError as error:
@@ -186,10 +186,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = str(first_repeated(key for key, _ in pairs))
         raise refuse(400, "duplicate_key", f"every key must come once; got {twice[:100]!r} twice. Keep one of them.")
     return found
-
-
-def _no_number(word: str) -> Any:
-    raise refuse(400, "not_finite", f"numbers must be finite; got {word}. JSON has no such number.")
 
 
 def _finite(text: str) -> float:

@@ -11,7 +11,6 @@ from typing import Any
 
 import fastapi
 from fastapi import Request, Response
-from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from plefka.explorer.outcomes import Failure, encoded
@@ -46,8 +45,7 @@ def error_response(status: int, code: str, message: str, headers: Mapping[str, s
     return Response(body, status, dict(headers or {}), JSON)
 
 
-async def on_refusal(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
+async def on_refusal(request: Request, error: Any) -> Response:
     detail: Any = error.detail
     if not isinstance(detail, dict):
         code, message = SENTENCES.get(error.status_code, ("refused", str(detail)))
@@ -55,8 +53,7 @@ async def on_refusal(request: Request, error: Exception) -> Response:
     return error_response(error.status_code, detail["code"], detail["message"], error.headers)
 
 
-async def on_invalid(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
+async def on_invalid(request: Request, error: Any) -> Response:
     return error_response(422, "invalid_request", _in_words(error.errors()))
 
 

@@ -125,9 +125,7 @@ class Ask(Conditions, OneCaseByMethod):
 
 
 class InterviewSoFar(Group, OneCaseByMethod):
-    unknown: Annotated[
-        list[Name], Field(description="Units whose states are not known; they are not asked again.")
-    ] = []
+    unknown: Annotated[list[Name], Field(description="Units of unknown states, which are not asked again.")] = []
     later: Annotated[list[Name], Field(description="Units in the order in which they were put back, each time.")] = []
     stop_below: Annotated[float, Field(ge=0, description="Nats per cost.")] = 0.01
     certain_above: Annotated[float, Field(gt=0, description="A probability; above 1: no cause ends it.")] = 0.95

@@ -13,7 +13,7 @@ from plefka.explorer.catalogue import Catalogue, Served
 from plefka.explorer.outcomes import encoded
 from plefka.networks.examples import Example
 
-COMPARED = ("exact", "findings", "bethe", "G2", "G12")  # unless others are asked for
+COMPARED = ("exact", "findings", "bethe", "G2", "G12")  # of those that apply, unless others are asked for
 MOST_CASES, FINDINGS = 6, 4
 OF_ALL = ("infer", "rows", "compare", "joint", "most_probable", "sample", "save", "table_case")  # networks
 OF_CAUSES = ("explain", "ask", "interview", "sensitivity", "tables", "table_rows", "table_validation")
@@ -52,11 +52,6 @@ class ServedNetwork:
             "methods": self.methods,
             "default_method": "auto",
         }
-
-    @property
-    def compared(self) -> list[str]:
-        """The methods that are compared unless others are asked for."""
-        return [name for name in COMPARED if name in self.methods]
 
     @property
     def typical_questions(self) -> list[tuple[str, Mapping[str, Any]]]:

@@ -19,6 +19,7 @@ from plefka.explorer.settings import Settings
 from plefka.explorer.worker_answers import prepared
 from plefka.files import EXAMPLE
 from plefka.networks.examples import read_example
+from plefka.runtime.cores import bytes_of
 from plefka.scale.worker_process import Assignment
 
 FEWEST_BYTES = 2**31  # of memory for a worker
@@ -115,8 +116,5 @@ def _name(source: str) -> str:
 
 def _share_of_memory(workers: int) -> int | None:
     """So that all workers together leave some to the computer; None where the system does not tell."""
-    try:
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None
-    return max(FEWEST_BYTES, total // (workers + 1))
+    total = bytes_of("SC_PHYS_PAGES")
+    return None if total is None else max(FEWEST_BYTES, total // (workers + 1))

@@ -5,24 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plefka.inference import solution_words as words
 from plefka.inference.check_text import DIFFERENCE_COLUMNS, differences
 from plefka.inference.ranking import ALL, CAUSES, Units, causes_first, ranked
-from plefka.inference.solution_words import (
-    LEGEND,
-    accuracies,
-    checks_of,
-    doubts,
-    estimates,
-    frequency,
-    given_states,
-    kind_of,
-    marked,
-    method_and_kind,
-    probability_text,
-    quantity_of,
-    seen,
-    status_word,
-)
 from plefka.tables.display import HTML_ROWS, PRINTED_ROWS, Content, bar, page, text_page
 
 TableOfText = tuple[tuple[str, ...], list[tuple[str, ...]], int]  # header, rows, and how many there are in all
@@ -45,43 +30,44 @@ def _row_content(solution: "Solution", most: int, digits: int) -> Content:
 
 def answer_lines(solution: "Solution") -> list[str]:
     """ln P(evidence) of a single row, how it was reached, and what speaks against it."""
-    summed = kind_of(solution) == "exact" and not solution.num_steps
+    summed = words.kind_of(solution) == "exact" and not solution.num_steps
     restarts = f", best of {solution.num_restarts + 1} starts" if solution.num_restarts else ""
     steps = f"{solution.status.value} after {solution.num_steps} steps{restarts}, residual {solution.residual:.1e}"
     low, high = solution.log_partition_interval
     between = [f"95 % interval: {low:.6g} to {high:.6g}"] if -np.inf < low < high < np.inf else []
+    how = f"{words.method_and_kind(solution)}{words.frequency(solution)}"
     return [
-        f"{quantity_of(solution)} = {solution.log_partition:.6f}  by {method_and_kind(solution)}{frequency(solution)}",
+        f"{words.quantity_of(solution)} = {solution.log_partition:.6f}  by {how}",
         *between,
         *(["summed over all states"] if summed and not solution.notes else [] if summed else [steps]),
         *solution.notes,
-        *(f"warning: {doubt}" for doubt in doubts(solution)),
+        *(f"warning: {doubt}" for doubt in words.doubts(solution)),
     ]
 
 
 def observed_lines(solution: "Solution", most: int) -> list[str]:
     """'observed: fever=1, cough=0', or with the words of the states; no line where nothing is observed."""
-    observed, states = np.flatnonzero(seen(solution)), given_states(solution)
-    words = [
+    observed, states = np.flatnonzero(words.seen(solution)), words.given_states(solution)
+    shown = [
         f"{solution.names[unit]}={states[unit][int(solution.means[unit] > 0.5)] if states else f'{value:.0f}'}"
         for unit, value in zip(observed[:most].tolist(), solution.magnetisations[observed], strict=False)
     ]
     implied = int(np.sum(solution.observed)) - len(observed) if solution.evidence.intervened is None else 0
     follows = f" ({implied:,} more units follow from these)" if implied else ""
-    return [f"observed: {', '.join(words)}{', ...' if len(observed) > most else ''}{follows}"] if words else []
+    return [f"observed: {', '.join(shown)}{', ...' if len(observed) > most else ''}{follows}"] if shown else []
 
 
 def probability_table(solution: "Solution", most: int, units: Units = ALL, digits: int = 6) -> TableOfText:
     """The hidden units, causes first: P(on | evidence), the prior where something is observed, and the accuracy."""
     order, priors = causes_first(solution, units)
     means, accuracy = np.asarray(solution.means), solution.accuracy
-    probability = "P(state | evidence)" if given_states(solution) else "P(on | evidence)"
+    probability = "P(state | evidence)" if words.given_states(solution) else "P(on | evidence)"
     with_prior = bool(np.isfinite(priors[order]).any() and solution.evidence.informed.any())
     rows = [
         (
             unit_and_state(solution, unit),
-            probability_text(float(means[unit]), digits),
-            *([probability_text(float(priors[unit]), digits)] if with_prior else []),
+            words.probability_text(float(means[unit]), digits),
+            *([words.probability_text(float(priors[unit]), digits)] if with_prior else []),
             str(accuracy[unit]),
         )
         for unit in order[:most].tolist()
@@ -94,39 +80,40 @@ def probabilities_by_method(solutions: "Sequence[Solution]", most: int, units: U
     first = solutions[0]
     order, _ = causes_first(first, units)
     rows = [
-        (unit_and_state(first, unit), *(marked(solution, None, unit, 6) for solution in solutions))
+        (unit_and_state(first, unit), *(words.marked(solution, None, unit, 6) for solution in solutions))
         for unit in order[:most].tolist()
     ]
-    probability = "P(state | evidence)" if given_states(first) else "P(on | evidence)"
+    probability = "P(state | evidence)" if words.given_states(first) else "P(on | evidence)"
     return (probability, *(str(solution.method) for solution in solutions)), rows, len(order)
 
 
 def unit_and_state(solution: "Solution", unit: int) -> str:
     """A unit and the word for what it is when it is on, 'TnrSpply Low', where its states have words."""
-    states = given_states(solution)
+    states = words.given_states(solution)
     return f"{solution.names[unit]} {states[unit][1]}" if states else solution.names[unit]
 
 
 def _batch_content(solution: "Solution") -> Content:
     count, done = solution.num_rows, int(solution.converged.sum())
-    accuracy, estimated = accuracies(solution), estimates(solution)
+    accuracy, estimated = words.accuracies(solution), words.estimates(solution)
     rows = [
         (
             str(k),
             f"{solution.log_partition[k]:.6f}",
             accuracy[k],
             estimated[k],
-            status_word(solution.status[k]),
+            words.status_word(solution.status[k]),
             str(solution.num_steps[k]),
             f"{solution.residual[k]:.1e}",
         )
         for k in range(min(count, PRINTED_ROWS))
     ]
+    quantity = words.quantity_of(solution)
     return Content(
-        f"{count:,} rows by {method_and_kind(solution)}: {done:,} converged, "
-        f"mean {quantity_of(solution)} = {solution.log_partition.mean():.6f}",
-        [*solution.notes, *(f"warning: {doubt}" for doubt in doubts(solution))],
-        ("row", quantity_of(solution), "accuracy", "estimates", "status", "steps", "residual"), rows, count, "rows",
+        f"{count:,} rows by {words.method_and_kind(solution)}: {done:,} converged, "
+        f"mean {quantity} = {solution.log_partition.mean():.6f}",
+        [*solution.notes, *(f"warning: {doubt}" for doubt in words.doubts(solution))],
+        ("row", quantity, "accuracy", "estimates", "status", "steps", "residual"), rows, count, "rows",
     )  # fmt: skip
 
 
@@ -139,7 +126,7 @@ def solution_html(solution: "Solution") -> str:
     if solution.is_batch:
         causes = most_probable_units(solution, len(content.rows))
         rows = [(*row, best) for row, best in zip(content.rows, causes, strict=True)]
-        header, legend = (*content.header, "most probable causes"), [LEGEND if "~" in "".join(causes) else ""]
+        header, legend = (*content.header, "most probable causes"), [words.LEGEND if "~" in "".join(causes) else ""]
     else:
         header, rows, legend = *with_bars(content.header, content.rows), []
     return page(
@@ -153,7 +140,7 @@ def with_bars(header: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[Seq
 
 
 def _checked(solution: "Solution") -> list[str]:
-    checks = checks_of(solution)
+    checks = words.checks_of(solution)
     if not solution.is_batch:
         return [f"check: {check.verdict}" for check in checks]
     return [f"check: {sum(c.trusted for c in checks):,} of {len(checks):,} rows are trusted"] if checks else []
@@ -163,7 +150,9 @@ def most_probable_units(solution: "Solution", rows: int, top: int = 3, units: Un
     """The most probable causes, or other units, of each of the first rows."""
     unit = {name: k for k, name in enumerate(solution.names)}
     return [
-        ", ".join(f"{unit_and_state(solution, unit[name])} {marked(solution, row, unit[name], 3)}" for name, _ in best)
+        ", ".join(
+            f"{unit_and_state(solution, unit[name])} {words.marked(solution, row, unit[name], 3)}" for name, _ in best
+        )
         for row, best in enumerate(ranked(solution, top, units, rows))
     ]
 

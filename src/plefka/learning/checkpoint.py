@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +16,8 @@ import numpy as np
 from plefka.errors import InvalidFile
 from plefka.files.archive import Archive
 from plefka.learning.devices import Devices
+from plefka.learning.gradient_step import TrainingState
+from plefka.learning.steps import LearningRun, Steps
 from plefka.networks.fingerprint import activation_text
 from plefka.runtime.precision import is_key
 from plefka.runtime.programs import Program
@@ -23,16 +25,12 @@ from plefka.runtime.version import __version__
 from plefka.runtime.whole_files import only_run, write
 from plefka.tables.table_files import errors_name_file
 
-if TYPE_CHECKING:
-    from plefka.learning.gradient_step import TrainingState
-    from plefka.learning.steps import LearningRun, Steps
-
 FORMAT = 5
 THERE = b"+"  # before the content of a file, which may be empty
 OPTIMISER_STEPS = 3  # of the optimiser; enough to tell its step size and its momentum
 
 
-def fingerprint(run: "LearningRun", steps: "Steps", state: "TrainingState") -> dict:
+def fingerprint(run: LearningRun, steps: Steps, state: TrainingState) -> dict:
     """A name and a value for every setting that the result depends on; `state` is the one before the first step."""
     held_out, rules = run.held_out, run.settings.rules
     sizes = step_sizes(state, optimizer=run.optimizer, stacked=run.settings.stacked, work=0)
@@ -69,7 +67,7 @@ def digest(tree: Any) -> str:
     return found.hexdigest()
 
 
-def _sizes_of_steps(state: "TrainingState", *, optimizer: Any, stacked: bool) -> Any:
+def _sizes_of_steps(state: TrainingState, *, optimizer: Any, stacked: bool) -> Any:
     """How far the optimiser moves on a constant gradient: its structure does not show its step size."""
     free, optimizer_state = state
     gradient = jax.tree.map(lambda p: 0.01 * jnp.cos(jnp.arange(p.size, dtype=p.dtype)).reshape(p.shape), free)

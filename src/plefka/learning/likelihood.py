@@ -1,6 +1,6 @@
 """ln P(rows) of a network whose observed units have no children: the sum over all states of its latent units."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -8,12 +8,10 @@ import numpy as np
 
 from plefka.learning.patterns import Data, Patterns, filled_size
 from plefka.networks.activations import Activation
+from plefka.networks.belief import BeliefNetwork
 from plefka.networks.fields import bits, fields, open_for_states
 from plefka.networks.storage import Storage
 from plefka.runtime.programs import Program
-
-if TYPE_CHECKING:
-    from plefka.networks.belief import BeliefNetwork
 
 MOST_LATENT = 20
 PATTERNS_PER_BLOCK = 2**9  # states at once
@@ -22,7 +20,7 @@ LIKELIHOOD_WORK = 2**25  # multiply-adds of what is computed after every epoch
 LEAST = -1e300  # for ln 0
 
 
-def affordable(network: "BeliefNetwork", data: Data, most: int = LIKELIHOOD_WORK) -> Patterns | None:
+def affordable(network: BeliefNetwork, data: Data, most: int = LIKELIHOOD_WORK) -> Patterns | None:
     """The patterns, if what is observed anywhere has no children, and the sum takes so many multiply-adds at most."""
     if not isinstance(data, Patterns) or len(data.latent) > MOST_LATENT:
         return None
@@ -32,7 +30,7 @@ def affordable(network: "BeliefNetwork", data: Data, most: int = LIKELIHOOD_WORK
     return data if 2 ** len(data.latent) * per_state * (network.stack or 1) <= most else None
 
 
-def exact(network: "BeliefNetwork", patterns: Patterns) -> np.ndarray:
+def exact(network: BeliefNetwork, patterns: Patterns) -> np.ndarray:
     """ln P of every pattern, (patterns,), or (networks, patterns) of a stack."""
     stacked = network.stack is not None
     storage = network.storage.take(0) if stacked else network.storage

@@ -7,7 +7,7 @@ about the same size are asked together.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from plefka.methods.posterior import JointDraws
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.blocks import Blocks
 from plefka.networks.edge_list import EdgeList
+from plefka.networks.evidence import Evidence
 from plefka.networks.graph import ranges
 from plefka.networks.parent_table import ParentTable
 from plefka.networks.storage import Storage
@@ -27,15 +28,12 @@ from plefka.reduction.ladder import COARSE, rung
 from plefka.reduction.question import BeliefModel, Part, Question
 from plefka.reduction.summing import Given, Reduced, recovered, reduced
 
-if TYPE_CHECKING:
-    from plefka.networks.evidence import Evidence
-
 FEW_EDGES = 4096  # a network with fewer of them is asked for all rows together
 MANY_EDGES, FEW_OF_MANY = 2**18, 16  # with more of them, a single row that is about one in so many is reduced alone
 MOST_DENSE = 48  # units of a part with several levels that is stored as a full matrix
 
 
-def should_reduce_by_row(network: BeliefNetwork, evidence: "Evidence") -> bool:
+def should_reduce_by_row(network: BeliefNetwork, evidence: Evidence) -> bool:
     """Whether rows of a large network differ in the units that they observe, or one of a huge one observes few."""
     if network.stack is not None or network.num_edges < FEW_EDGES:
         return False
@@ -52,7 +50,7 @@ def should_reduce_by_row(network: BeliefNetwork, evidence: "Evidence") -> bool:
     return bool(np.count_nonzero(informed[0][child]) * FEW_OF_MANY < network.num_edges)
 
 
-def reduce_by_row(network: BeliefNetwork, evidence: "Evidence", kept: Any) -> "ReducedByRow":
+def reduce_by_row(network: BeliefNetwork, evidence: Evidence, kept: Any) -> "ReducedByRow":
     """Every row by itself."""
     edges = EdgeList.of(network.storage)
     informed = np.asarray(evidence.informed) | kept

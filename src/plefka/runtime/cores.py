@@ -1,4 +1,4 @@
-"""How many cores this process may use, and work on all of them."""
+"""How many cores this process may use and how much memory there is, and work on all cores."""
 
 import os
 from collections.abc import Callable
@@ -18,6 +18,14 @@ def num_cores() -> int:
             raise InvalidInput(f"{THREADS} must be a whole number from 1 on; got {text!r}.")
         return int(text)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def bytes_of(pages: str) -> int | None:
+    """Of memory, "SC_PHYS_PAGES" in all or "SC_AVPHYS_PAGES" that are free; None where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf(pages)
+    except (AttributeError, ValueError, OSError):
+        return None
 
 
 def on_all_cores(work: Callable[[Any], Any], pieces: list) -> list:

@@ -9,7 +9,7 @@ which leaves less to chance (R. Salakhutdinov and I. Murray, ICML 2008). Arrays 
 """
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,10 +17,8 @@ import scipy.sparse as sp
 from plefka.exact.cost import DENSE_COUPLING, SPARSE_COUPLING, SPIN, SPIN_COLOUR
 from plefka.networks.activations import numpy_softplus
 from plefka.networks.blocks import Blocks
+from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.sampling.coupling_chains import colours, full_matrix
-
-if TYPE_CHECKING:
-    from plefka.networks.boltzmann import BoltzmannMachine
 
 Single = np.float32
 
@@ -36,7 +34,7 @@ class Colour(NamedTuple):
 class FreeStates:
     """A machine of units 0 and 1 at temperature 1; `coloured`: the units of each colour, as of `colours_of`."""
 
-    def __init__(self, machine: "BoltzmannMachine", coloured: list[Any]):
+    def __init__(self, machine: BoltzmannMachine, coloured: list[Any]):
         self.h, self.constant = np.asarray(machine.bias, Single)[:, None], float(machine.constant)
         layers, ends = _layers(machine), [(units[0], units[-1] + 1, len(units)) for units in coloured]
         if all(each in layers for each in ends):
@@ -103,7 +101,7 @@ class FreeStates:
         return couplings + SPIN * len(self.h) + SPIN_COLOUR * len(self.colours)
 
 
-def _layers(machine: "BoltzmannMachine") -> dict[tuple[int, int, int], Colour]:
+def _layers(machine: BoltzmannMachine) -> dict[tuple[int, int, int], Colour]:
     """The colours of a restricted machine by their first unit, the one after the last, and their number."""
     if not machine.is_restricted:
         return {}

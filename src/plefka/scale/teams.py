@@ -17,7 +17,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, TypeVar
 
 from plefka.errors import InvalidInput, WorkersLost
-from plefka.runtime.cores import THREADS, num_cores
+from plefka.runtime.cores import THREADS, bytes_of, num_cores
 from plefka.runtime.program_cache import folder_in_use, keep_compiled
 from plefka.scale.worker_process import Assignment, WorkerEnded, WorkerProcess
 
@@ -192,10 +192,7 @@ class AutomaticTeam(Team):
 
     def __init__(self, process_memory: float):
         self._team: Team = Here()
-        try:
-            free_bytes = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        except (AttributeError, ValueError, OSError):  # where the system does not say, there is no limit
-            free_bytes = 1e15
+        free_bytes = bytes_of("SC_AVPHYS_PAGES") or 1e15  # where the system does not say, there is no limit
         self._most = min(num_cores(), int(ROOM * free_bytes / process_memory))
         self._alone = self._all = 0.0  # CPU seconds of this thread, and of all
 
