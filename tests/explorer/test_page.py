@@ -125,7 +125,7 @@ def test_exactly_one_cause(visitor):
     assert f"ln P(evidence) = −{abs(one.log_likelihood):.4f} · exact" in visitor.text("#verdict")
     assert "exactly one of" in visitor.run("document.querySelector('#verdict details').textContent.toLowerCase()")
     assert visitor.run("document.querySelector('#check')") is None
-    assert "Only What next and Around assume that there is exactly one cause." in visitor.text("#not-assumed")
+    assert "Why, Together and Methods do not assume that there is exactly one cause." in visitor.text("#not-assumed")
     visitor.tab("graph")
     visitor.until_text("#panel-graph .node[aria-label^='limescale:']", f"{one['limescale']:.3f}")
     visitor.tab("next")

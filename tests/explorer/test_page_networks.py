@@ -112,7 +112,7 @@ def test_a_network_with_hostile_names_is_opened_saved_and_taken_again(visitor, e
     pf.save(HOSTILE, tmp_path / "hostile.json")
     visitor.choose_file("#network-files", tmp_path / "hostile.json")
     until_open(visitor, HOSTILE)
-    assert visitor.run("location.search") == f"?network={HOSTILE.fingerprint}"
+    assert HOSTILE.fingerprint not in visitor.run("location.search")  # keys are secrets
     visitor.observe(SCRIPT, "on")
     until_open(visitor, HOSTILE, {SCRIPT: 1})
     drop(visitor, "case.json", json.dumps({"<b>": 1}))

@@ -132,7 +132,7 @@ def test_two_causes_together(visitor):
         assert f"both have probability {both:.3f}, and would have {product:.3f} if they were independent" in text
         share = both / (both + without), rest / (1 - both - without)
         assert f"With {one}, {other} has {share[0]:.3f}; without it, {share[1]:.3f}." in text
-        return "They explain each other away" if both < product else "They go together"
+        return "They make each other less probable" if both < product else "They make each other more probable"
 
     assert check(first, second) in visitor.text("#panel-joint")
     kinds = set()
@@ -143,7 +143,7 @@ def test_two_causes_together(visitor):
             kinds.add(said)
             assert said in visitor.text("#panel-joint") or "next to nothing" in visitor.text("#panel-joint")
             assert visitor.run("document.activeElement.id") == "pair-second"
-    assert "They explain each other away" in kinds
+    assert "They make each other less probable" in kinds
     choose(visitor, "#pair-second", first)  # then they change places
     visitor.until(f"document.querySelector('#pair-second').value === '{first}'")
     assert visitor.run("document.querySelector('#pair-first').value") == "weak_pump"
@@ -173,7 +173,7 @@ def test_a_single_cause_and_observed_ones(chromium, tmp_path):
 def test_what_exactly_one_cause_means_there(visitor, service):
     visitor.visit(with_fields(service.address + case(SEEN), exclusive="causes"))
     together(visitor)
-    assert visitor.text("#not-assumed") == "Only What next and Around assume that there is exactly one cause."
+    assert visitor.text("#not-assumed") == "Why, Together and Methods do not assume that there is exactly one cause."
     found = pf.most_probable(NETWORK, SEEN, "causes", 3)
     assert visitor.run(EXPLANATIONS)[0] == [found.on(0), f"{found.probability[0]:.3f}"]
 

@@ -15,6 +15,7 @@ from plefka.questions.sensitivity_answer import LeaderChange, SensitiveNumber
 
 Accuracy = Literal["exact", "estimate", "observed"]
 Interval = Annotated[list[float | None], Field(description="Where it lies: low, high; null where that is not known.")]
+UsuallyOn = Annotated[list[str], Field(description="Units that are more probably on than off beforehand.")]
 Kind = Literal["exact", "lower_bound", "upper_bound", "estimate"]
 
 
@@ -131,6 +132,7 @@ class JointState(BaseModel):
 
 class JointAnswer(Computed):
     units: list[str]
+    usually_on: UsuallyOn
     words: Annotated[list[list[str]], Field(description="What off and on are called in each unit.")]
     states: Annotated[list[JointState], Field(description="Most probable first.")]
     accuracy: Accuracy
@@ -139,6 +141,7 @@ class JointAnswer(Computed):
 @partial(described, base=FromNetwork)
 class SensitivityAnswer:
     target: str
+    usually_on: UsuallyOn
     probability: float
     factor: float
     numbers: Annotated[list[SensitiveNumber], Field(description="Those that matter most first.")]
@@ -162,12 +165,12 @@ class MostProbableAnswer(Computed):
     units: list[str]
     states: Annotated[list[ProbableState], Field(description="Most probable first.")]
     accuracy: Annotated[Accuracy, Field(description="What the probabilities are.")]
-    usually_on: Annotated[list[str], Field(description="Units that are more probably on than off beforehand.")]
+    usually_on: UsuallyOn
 
 
 class AskAnswer(described(Advice, FromNetwork)):
     targets_total: int
-    usually_on: list[str]
+    usually_on: UsuallyOn
 
 
 class InterviewAnswer(described(NextQuestion, Computed)):

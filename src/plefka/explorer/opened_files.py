@@ -4,7 +4,7 @@ All of this runs in the workers, so that the limits of a question hold for what 
 """
 
 import base64
-import binascii
+import hashlib
 import os
 import tempfile
 import warnings
@@ -26,7 +26,8 @@ NO_TABLE = "a network with {} cannot be edited as two tables of causes and findi
 
 def open_files(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Read a network, and say what is suspicious in it; if it is to be kept, workers find it by its key."""
-    with tempfile.TemporaryDirectory() as folder, _errors_without(folder), warnings.catch_warnings(record=True) as said:
+    own = tempfile.TemporaryDirectory(dir=fields.get("folder"))  # which goes with the service, if this worker is ended
+    with own as folder, _errors_without(folder), warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", PlefkaWarning)
         path = _written(fields["files"], Path(folder))
         network = checked(pf.load(path.name if path.name.startswith(EXAMPLE) else path), path.name)
@@ -36,16 +37,20 @@ def open_files(fields: Mapping[str, Any]) -> dict[str, Any]:
             f"{path.name}: a network that is opened here may have {MOST_UNITS:,} units and {MOST_EDGES:,} links; got "
             f"{network.size:,} and {edges:,}. Start plefka explore with its file."
         )
-    if fields["keep"]:
-        pf.save(network, Path(fields["folder"]) / f"{network.fingerprint}.npz")
-    return {
-        "network": network.fingerprint if fields["keep"] else None,
-        "name": path.name.removeprefix(EXAMPLE).partition(".")[0] or "network",
+    name, key = path.name.removeprefix(EXAMPLE).partition(".")[0] or "network", None
+    described = {
+        "name": name,
         "units": network.size,
         "edges": edges,
         "notes": [str(each.message) for each in said if issubclass(each.category, PlefkaWarning)],
         "suspicions": [each._asdict() for each in pf.lint(network)] if isinstance(network, pf.BeliefNetwork) else [],
     }
+    if fields["keep"]:
+        content = repr((network.fingerprint, network.version, name)).encode()
+        key = hashlib.blake2b(content, key=fields["secret"], digest_size=16).hexdigest()
+        with _errors_without(fields["folder"]):
+            pf.save(network, Path(fields["folder"]) / f"{key}.npz")
+    return {"network": key, **described}
 
 
 def checked(network: Any, source: str) -> Served:
@@ -87,9 +92,15 @@ def _written(files: Mapping[str, str], folder: Path) -> Path:
                 f"{name[:100]!r}: a name must be without a folder, and not begin with a dot, as net.json."
             )
         try:
-            (folder / name).write_bytes(base64.b64decode(content, validate=True))
-        except binascii.Error:
-            raise InvalidFile(f"{name}: the content must be in base64; got something else.") from None
+            decoded = base64.b64decode(content, validate=True)
+        except ValueError:  # also of letters that are not ASCII
+            raise InvalidFile(f"{name[:100]!r}: the content must be in base64; got something else.") from None
+        try:
+            (folder / name).write_bytes(decoded)
+        except (OSError, ValueError):
+            raise InvalidFile(
+                f"{name[:100]!r} cannot be kept here: the name is too long or not valid, or the disk is full."
+            ) from None
     return folder / next(iter(files))
 
 

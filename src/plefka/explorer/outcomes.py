@@ -13,6 +13,8 @@ import plefka as pf
 from plefka.errors import InvalidEvidence, InvalidFile, InvalidInput, InvalidMethod, MethodDoesNotApply, MissingExtra
 from plefka.inference.solution_words import finite
 
+MOST_CELLS = 5_000_000  # numbers of one answer
+
 
 class UnknownUnit(InvalidInput):
     """A name that no unit of the network has."""

@@ -282,7 +282,7 @@ def application(service: Service) -> FastAPI:
         Middleware(TokenGuard, token=settings.token),
     ]
     app = FastAPI(
-        title="plefka", version=pf.__version__, description="Questions about one network of binary units.",
+        title="plefka", version=pf.__version__, description="Questions about networks of binary units.",
         openapi_url="/api/openapi.json", docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=lifespan,
         middleware=guards,
         exception_handlers={HTTPException: on_refusal, RequestValidationError: on_invalid, Exception: on_crash},

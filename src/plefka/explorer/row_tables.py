@@ -11,6 +11,7 @@ import numpy as np
 
 import plefka as pf
 from plefka.errors import InvalidEvidence, InvalidInput
+from plefka.explorer.outcomes import MOST_CELLS
 from plefka.inference.exclusive import with_group
 from plefka.networks.evidence import as_evidence
 from plefka.networks.intervention import intervened
@@ -61,6 +62,8 @@ def table_rows(network: pf.BeliefNetwork, fields: Mapping[str, Any]) -> dict[str
     ids = list(dict.fromkeys([*fields["ids"], *(name for name in truth if name not in labels)]))
     block, ranked = _block(network, {**fields, "ids": ids}), {"units": "causes", "top": 1} if truth else {}
     asked = _asked(network, {**fields, "ids": ids, **ranked})
+    if block.num_rows * (asked.top or len(asked.units)) > MOST_CELLS:
+        raise InvalidInput(f"a table of answers may have {MOST_CELLS:,} numbers; got more. Send fewer rows, or top=10.")
     if truth:
         reader = TruthReader(asked, labels, None if labels else truth[0], iter(()))
         cases, bins = compared(asked, reader, block, first)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import secrets
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -9,6 +10,7 @@ from pathlib import PurePath
 from typing import Any
 
 import plefka as pf
+from plefka.errors import InvalidInput
 from plefka.explorer.bodies import HeldBodies
 from plefka.explorer.opened_files import checked
 from plefka.explorer.outcomes import OPENS_NONE, Failure, not_open
@@ -33,6 +35,7 @@ class Service:
         self.settings, self.pages = settings, Pages()
         self.bodies = HeldBodies(settings.limits.held_bytes)
         self.folder = tempfile.TemporaryDirectory(prefix="plefka-") if settings.opens else None
+        self.secret = secrets.token_bytes(32)  # so that keys cannot be guessed from fingerprints, which are no secret
         self.opened: dict[str, ServedNetwork] = {}  # by key, the one that was asked about last at the end
         self.first, questions, network = None, [], None
         if settings.source is not None:
@@ -80,22 +83,25 @@ class Service:
             return not_open("") if self.first is None else self.first
         if key not in self.opened:
             return not_open(key)
-        self.opened[key] = self.opened.pop(key)
-        return self.opened[key]
+        return self.opened.setdefault(key, self.opened.pop(key))
 
     async def open(self, asked: Mapping[str, Any]) -> dict[str, Any] | Failure:
         """Read the files of a network in a worker; if it is to be kept, questions can be asked of it from now on."""
         if self.folder is None:
             return OPENS_NONE
-        found = await self.ask("open", {**asked, "folder": self.folder.name})
+        found = await self.ask("open", {**asked, "folder": self.folder.name, "secret": self.secret})
         if isinstance(found, Failure) or not asked["keep"]:
             return found
         key, name = found["network"], found["name"]
         if key not in self.opened:
             file = os.path.join(self.folder.name, f"{key}.npz")
-            self.opened[key] = await asyncio.to_thread(lambda: ServedNetwork(pf.load(file), name, file=file))
-            self._learn_priors(self.opened[key])
-        self.opened[key].name = name
+            try:
+                served = await asyncio.to_thread(lambda: ServedNetwork(pf.load(file), name, file=file))
+            except InvalidInput:  # it had to make room in the meantime
+                return not_open(key)
+            if self.opened.setdefault(key, served) is served:
+                self._learn_priors(served)
+        self.served(key)  # now the one that was asked about last
         while len(self.opened) > MOST_OPEN:
             oldest = self.opened.pop(next(iter(self.opened)))
             with suppress(OSError):

@@ -7,21 +7,21 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from functools import cached_property, partial
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
 import plefka as pf
-from plefka.errors import InvalidEvidence, InvalidInput
+from plefka.errors import InvalidEvidence, InvalidFile, InvalidInput
 from plefka.explorer import opened_files
 from plefka.explorer.catalogue import Served
 from plefka.explorer.fault_ranking import PRIOR_DECIMALS, FaultsAsked, fault_ranking
-from plefka.explorer.outcomes import FAILED, NO_MEMORY, Failure, UnknownUnit, answered, encoded
+from plefka.explorer.outcomes import FAILED, MOST_CELLS, NO_MEMORY, Failure, UnknownUnit, answered, encoded, not_open
 from plefka.inference.solution_tables import OF_CHECK
 from plefka.questions.case_interview import LATER
 
 MOST_TARGETS = 50  # names in an answer
-MOST_CELLS = 5_000_000  # states that are drawn for one question
 QuestionFields = Mapping[str, Any]
 WARM_SECONDS = 30.0  # after which no further question is asked in advance
 MOST_OPENED = 4  # networks that a worker holds besides its first one
@@ -191,17 +191,19 @@ class Answers:
         rules = fields["stop_below"], fields["certain_above"]
         found = pf.Interview(self.network, evidence, options, *rules, answers, known.get(str(options)))
         self.expected = {str(options): found.expected}
-        without = {"method": "", "notes": (), "is_exact": True}  # where nothing is left to ask
-        return found.next._asdict() | {name: getattr(found.advice, name, value) for name, value in without.items()}
+        known = found.advice or found.solution
+        told = {"method": str(known.method), "notes": known.notes, "is_exact": known.is_exact}
+        return found.next._asdict() | told
 
     def joint(self, fields: QuestionFields) -> dict[str, Any]:
         evidence = self.evidence(fields["evidence"], fields["units"])
-        return pf.joint(self.network, evidence, fields["units"], fields["method"]).to_dict()
+        found = pf.joint(self.network, evidence, fields["units"], fields["method"]).to_dict()
+        return {**found, "usually_on": self.usually_on(fields["units"])}
 
     def sensitivity(self, fields: QuestionFields) -> dict[str, Any]:
         evidence = self.evidence(fields["evidence"], [fields["target"]])
         found = pf.sensitivity(self.network, evidence, fields["target"], factor=fields["factor"])
-        return found.to_dict(fields["top"])
+        return {**found.to_dict(fields["top"]), "usually_on": self.usually_on([found.target])}
 
     def most_probable(self, fields: QuestionFields) -> dict[str, Any]:
         units, do = fields["units"], self.conditions(fields)["do"]
@@ -265,10 +267,15 @@ class Worker:
         try:
             if kind == "open":
                 return [answered(opened_files.open_files, each) for each in asked]
-            answers = self._about(asked[0].get("network", ""))
+            file = asked[0].get("network", "")
+            try:
+                answers = self._about(file)
+            except InvalidFile:  # it had to make room in the meantime
+                return [not_open(PurePath(file).stem)] * len(asked)
             found, told = answers.answer(kind, asked), answers.network.identity
             return found if kind in RAW else [z if isinstance(z, Failure) else encoded(z | told) for z in found]
         except MemoryError:
+            self.answers = {file: each for file, each in self.answers.items() if not file}  # others may fill it
             return [NO_MEMORY] * len(asked)
         except Exception:
             traceback.print_exc(file=sys.stderr)

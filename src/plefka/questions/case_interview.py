@@ -10,6 +10,7 @@ import numpy as np
 
 from plefka.errors import InvalidInput
 from plefka.inference.ranking import CAUSES, chosen_units
+from plefka.inference.solution import Solution
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Likelihood
 from plefka.questions.advice import Advice, NothingToAsk
@@ -81,13 +82,20 @@ class Interview:
         return {**self.evidence, **{unit: state for unit, state in self.answers if isinstance(state, State)}}
 
     @cached_property
+    def _targets(self) -> np.ndarray:
+        return chosen_units(self.network, cast(Any, self.options.get("targets")) or CAUSES)
+
+    @cached_property
+    def solution(self) -> Solution:
+        """Of the targets, by what is known by now."""
+        method, group = (cast(Any, self.options.get(name)) for name in ("method", "exclusive"))
+        known = ChangedEvidence.of(self.network, self.observed, method, "Interview", exclusive=group)
+        return known.answers([{}], np.isin(np.arange(self.network.size), self._targets)).row(0)
+
+    @cached_property
     def ranking(self) -> list[tuple[str, float]]:
         """The targets, most probable first, by what is known by now."""
-        method, targets, group = (cast(Any, self.options.get(name)) for name in ("method", "targets", "exclusive"))
-        units = chosen_units(self.network, targets or CAUSES)
-        known = ChangedEvidence.of(self.network, self.observed, method, "Interview", exclusive=group)
-        found = known.answers([{}], np.isin(np.arange(self.network.size), units))
-        return found.row(0).ranking(None, units=units.tolist())
+        return self.solution.ranking(None, units=self._targets.tolist())
 
     @cached_property
     def next(self) -> NextQuestion:

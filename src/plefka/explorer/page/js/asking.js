@@ -41,6 +41,7 @@ export class Asking {
   async now() {
     clearTimeout(this.timer);
     clearTimeout(this.dimming);
+    this.hasFailed = false;
     this.dimming = setTimeout(() => {
       this.#waits("computing …");
       this.dimming = setTimeout(() => this.#waits(told("long")), LONG);
@@ -114,6 +115,8 @@ export class Asking {
       this.answer = null;
       this.page.ranking.empty();
       this.page.verdict.show(null);
+      this.hasFailed = true;
+      this.page.refresh();
     }
     announce(text);
   }

@@ -13,7 +13,9 @@ const ENDLESS = { stop_below: 0, certain_above: 2 };
 export function interviewPanel(service, page) {
   const { units, case: theCase } = page;
   const box = byId("panel-interview");
-  const answers = answersOf(theCase, page.network);
+  const answers = answersOf(theCase, page.network, () => {
+    isEndless = false;
+  });
   const withoutState = () => answers.list.filter(([name]) => !theCase.observations.has(name));
   let unit = null; // that is being asked about
   let isEndless = false;
@@ -43,7 +45,10 @@ export function interviewPanel(service, page) {
 
   function question(why) {
     const [off, on] = units.words(unit);
-    const onclick = ({ target: { dataset } }) => dataset.key && take(KEYS[dataset.key]);
+    const onclick = ({ target }) => {
+      const { key: letter } = target.closest("button")?.dataset ?? {};
+      if (letter) take(KEYS[letter]);
+    };
     return fill("question", {
       h3: `Question ${answers.list.length + 1}`,
       ".question": { unit: `${unit}?` },
@@ -112,12 +117,6 @@ export function interviewPanel(service, page) {
     if (letter === "u") undo();
     else if (Object.hasOwn(KEYS, letter)) take(KEYS[letter]);
   });
-  listen("clear", "click", () => {
-    isEndless = false;
-    answers.list = [];
-    page.refresh();
-  });
-
   const key = (state) => JSON.stringify([state.key, answers.list, isEndless]);
   return new Panel("interview", { ask, key, draw, invitation: "Ask the next question" });
 }
@@ -126,10 +125,11 @@ const isState = (value) => typeof value === "number";
 
 // What was answered, kept for this tab. States are those of the case: an answer whose state it loses is no answer any
 // more, and a case that changes by more than one observation is another one.
-function answersOf(theCase, { name, units, edges }) {
+function answersOf(theCase, { name, units, edges }, begin) {
   const network = [name, units, edges].join();
   const observed = () => [...theCase.observations.keys()];
   let kept = null;
+  let id = null; // of the case
 
   function keep(list) {
     kept = { network, list, seen: observed() };
@@ -142,7 +142,12 @@ function answersOf(theCase, { name, units, edges }) {
     keep(changed.length > 1 ? [] : list.filter(([each, value]) => !isState(value) || now.includes(each)));
   }
 
-  listen(theCase, "change", () => kept && follow());
+  listen(theCase, "change", () => {
+    if (id !== theCase.id) begin();
+    if (id !== theCase.id && kept) keep([]);
+    else if (kept) follow();
+    id = theCase.id;
+  });
   return {
     get list() {
       if (kept) return kept.list;

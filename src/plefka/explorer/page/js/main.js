@@ -82,7 +82,6 @@ function keys(page) {
   byId("undo").addEventListener("click", () => theCase.undo());
   byId("redo").addEventListener("click", () => theCase.redo());
   byId("clear").addEventListener("click", () => {
-    page.chosen = null;
     theCase.clear();
   });
   byId("print").addEventListener("click", () => print());

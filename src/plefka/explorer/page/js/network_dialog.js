@@ -118,7 +118,7 @@ export class NetworkDialog {
     });
     byId("network-kept").hidden = !rows.length;
     put("network-list", rows);
-    if (hasDraft(NOTHING)) put("network-begin", "Go on with your draft");
+    put("network-begin", hasDraft(NOTHING) ? "Go on with your draft" : "Begin a new network");
   }
 }
 

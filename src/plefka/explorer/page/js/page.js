@@ -105,7 +105,7 @@ export class Page {
   }
 
   refresh() {
-    const { answer, isCurrent } = this.asking;
+    const { answer, isCurrent, hasFailed } = this.asking;
     const { evidence, observations, method, isExclusive, ranked, key } = this.case;
     const { chosen, selected } = this;
     const state = {
@@ -114,6 +114,7 @@ export class Page {
       faults: new Map(ranked.faults),
       isPossible: answer !== null && answer.status !== "impossible",
       isAnswered: isCurrent,
+      hasFailed,
       isHidden: selected !== null && ![0, 1].includes(observations.get(selected)), // the selected unit
       ranked: new Map(answer?.ranking.map((each) => [each.name, each])),
     };
@@ -135,7 +136,8 @@ export class Page {
   }
 
   #changed() {
-    const { observations, past, future, isExclusive } = this.case;
+    const { observations, past, future, isExclusive, id } = this.case;
+    if (this.caseShown !== id) Object.assign(this, { caseShown: id, chosen: null });
     clearTimeout(this.resting);
     for (const panel of this.panels) panel.cancel();
     byId("undo").disabled = !past.length;

@@ -28,6 +28,10 @@ export class Panel {
 
   refresh(state) {
     if (!this.isInSight) return;
+    if (state.hasFailed) {
+      this.asked = null;
+      return this.#says(told("no-ranking"));
+    }
     if (!state.isAnswered) return this.#waits();
     if (this.failure?.method !== state.method) this.failure = null; // as it may have advised another method
     const key = this.key(state);

@@ -221,12 +221,16 @@ function short(value) {
   return value !== null && Number.isInteger(number) ? count(number) : probability(value && number);
 }
 
+const labelOf = (svg) =>
+  new DOMParser().parseFromString(svg, "image/svg+xml").documentElement.getAttribute("aria-label");
+
 // The drawings of a page as pictures, in which nothing runs, with the style that holds their colours.
 function pictures(page) {
   const [, style] = /<style>([^]*?)<\/style>/.exec(page);
   return page.match(/<svg[^]*?<\/svg>/g).map((svg) => {
-    const drawing = svg.replace(">", `><style><![CDATA[${style} svg { background: var(--paper); }]]></style>`);
+    const styled = `><style><![CDATA[${style} svg { background: var(--paper); }]]></style>`;
+    const drawing = svg.replace(">", () => styled);
     const src = URL.createObjectURL(new Blob([drawing], { type: "image/svg+xml" }));
-    return make("img.drawing", { src, alt: /aria-label="([^"]*)"/.exec(svg)[1] });
+    return make("img.drawing", { src, alt: labelOf(svg) });
   });
 }

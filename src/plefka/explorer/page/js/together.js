@@ -65,7 +65,7 @@ export function jointPanel(service, page) {
   function draw(answer, state) {
     if (!answer) return make("p.hint", told("no-pair", units.nouns.causes));
     const { states, accuracy } = answer;
-    const [[a, b], [A, B]] = [pair, pair.map((name) => faultOf(state, name))];
+    const [[a, b], [A, B]] = [pair, pair.map((name) => faultOf(state, name, answer.usually_on))];
     const at = (x, y) => states.filter((each) => (x ?? each.state[a]) === each.state[a] && (y ?? each.state[b]) === each.state[b]);
     const table = fill("two-by-two", {});
     const heads = [[b, B], [b, 1 - B], [a, A], [a, 1 - A]].map(([name, value]) => `${name} ${units.words(name)[value]}`);

@@ -16,9 +16,9 @@ export function tornadoPanel(service, { units }) {
 
   function draw(answer, state) {
     if (!answer) return [];
-    const { target, numbers, numbers_total: total, probability: p } = answer;
+    const { target, numbers, numbers_total: total, probability: p, usually_on: usuallyOn } = answer;
     if (!numbers.length) return make("p", told("no-tornado"));
-    const fault = faultOf(state, target);
+    const fault = faultOf(state, target, usuallyOn);
     const all = [p, ...numbers.flatMap((each) => [each.at_low, each.at_high])];
     const [now, ...ends] = all.map((each) => (fault ? each : 1 - each));
     const [low, high] = [Math.min(now, ...ends), Math.max(now, ...ends)];

@@ -43,7 +43,7 @@ export class TwoCases {
       const answers = await this.ask(both);
       if (answers === STALE) return;
       const impossible = both.filter((_, k) => answers[k].status === "impossible");
-      const why = " contradict each other, so that its causes cannot be ranked.";
+      const why = " contradict each other, so that nothing can be ranked for it.";
       say(impossible.map(({ name }) => complaint("The observations of ", name, why)));
       if (!impossible.length) this.#causes(both, answers);
     } catch (error) {
@@ -61,7 +61,8 @@ export class TwoCases {
 
   // The causes that are ranked first differ: those that one ranking lacks are asked for by name.
   async #answers(both, signal) {
-    const ask = ({ question }, units) => this.service.post("infer", { ...question, top: 2 * TOP, units }, signal);
+    const faults = Object.fromEntries(this.theCase.ranked.faults); // of all others, the rarer state
+    const ask = ({ question }, units) => this.service.post("infer", { ...question, top: 2 * TOP, units, faults }, signal);
     const answers = await Promise.all(both.map((each) => ask(each, "causes")));
     if (answers.some(({ status }) => status === "impossible")) return answers;
     const whole = async (answer, k) => {
@@ -85,8 +86,12 @@ export class TwoCases {
 
   #causes(both, answers) {
     const ranked = answers.map(({ ranking }) => new Map(ranking.map((each) => [each.name, each])));
-    const cell = (name, k) => cellOf(ranked[k].get(name), both[k].observed.get(name), this.units.words(name));
-    const rows = namesIn(answers).map((name) => ({ name, one: cell(name, 0), other: cell(name, 1) }));
+    const rows = namesIn(answers).map((name) => {
+      const { state } = ranked.map((of) => of.get(name)).find(Boolean);
+      const cell = (of, k) => cellOf(of.get(name), both[k].observed.get(name), state, this.units.words(name));
+      const [one, other] = ranked.map(cell);
+      return { name: this.units.inState(name, state), one, other };
+    });
     const most = ({ one, other }) => Math.max(one.value, other.value);
     const shown = rows.sort((a, b) => most(b) - most(a)).slice(0, TOP);
     put(byId("two-causes-head").rows[0].cells[0], make("bdi", this.units.nouns.Cause));
@@ -117,8 +122,8 @@ function observation(value, words) {
 }
 
 // What was observed is certain.
-function cellOf(ranked, observed, words) {
-  if (!ranked) return { value: observed ?? 0, text: words[observed] ?? "–" };
+function cellOf(ranked, observed, state, words) {
+  if (!ranked) return { value: Number(observed === state), text: words[observed] ?? "–" };
   const { probability: value, accuracy } = ranked;
   return { value: value ?? 0, text: about(value, accuracy), isEstimate: accuracy === "estimate" };
 }

@@ -34,9 +34,9 @@ export class Verdict {
     const shown = (number) => (number === null ? "–" : minus(number, 4));
     const between = range(kind, interval, shown);
     const { observations, isSoft, isExclusive } = this.theCase;
-    const { lead, detail } = trust(answer);
     const isFrequency = observations.size > 0 && !isSoft && !isExclusive;
     const isChecked = check || isExclusive || isExact(answer);
+    const { lead, detail } = trust(answer, !isChecked);
     this.checkButton = button("Check this answer", () => this.page.asking.check(), { id: "check" });
     const problems = [!answer.converged && answer.status_text, ...answer.warnings].filter(Boolean);
     return fill("trusted", {

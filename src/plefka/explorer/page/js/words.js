@@ -40,20 +40,22 @@ const numEstimates = (ranking) => ranking.filter(({ accuracy }) => accuracy === 
 
 export const isExact = ({ kind, ranking }) => kind === "exact" && numEstimates(ranking) === 0;
 
-// What the reader of a ranking should know of its probabilities: in short, and in full.
-export function trust(answer, canCheck = true) {
+// What the reader of a ranking should know of its probabilities: in short, and in full. Of numbers on paper, and of those
+// in tables, no range is seen.
+export function trust(answer, canCheck, isOnPage = true) {
   const [some, all] = [numEstimates(answer.ranking), answer.ranking.length];
   if (isExact(answer)) return { lead: "Exact:", detail: "nothing was approximated." };
-  if (!some) return { lead: "The probabilities shown are exact.", detail: "" };
+  if (!some) return { lead: all ? "The probabilities shown are exact." : "", detail: "" };
   const lead = some === all ? "Estimates, marked ≈." : told("partly", some, all);
   const isUnknown = ({ accuracy, interval }) => accuracy === "estimate" && !range(accuracy, interval);
   const unknown = answer.ranking.filter(isUnknown).length;
   const where = unknown ? told("higher-or-lower", unknown < some ? unknown : "any") : told("in-ranges");
-  return { lead, detail: where + (canCheck ? " A check tells how far to trust them." : "") };
+  const parts = [where, isOnPage && !unknown && told("point-at"), canCheck && "A check tells how far to trust them."];
+  return { lead, detail: parts.filter(Boolean).join(" ") };
 }
 
 // The same in one line, where there is no check.
-export const numbers = (answer) => Object.values(trust(answer, false)).join(" ");
+export const numbers = (answer) => Object.values(trust(answer, false, false)).join(" ");
 
 export const count = (value) => value.toLocaleString("en");
 
