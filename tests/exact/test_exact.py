@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import plefka as pf
 from plefka.errors import MethodDoesNotApply
-from plefka.exact import elimination, groups
+from plefka.exact import cost, elimination, groups
 from tests import zoo
 from tests.exact.preferred_way import prefer
 
@@ -128,7 +128,7 @@ def test_a_row_has_the_same_answer_alone_as_in_a_batch():
 def test_many_rows_are_eliminated_in_chunks(only_elimination, monkeypatch):
     network, row = zoo.ZOO["noisy-or, layered"], zoo.some_evidence(zoo.ZOO["noisy-or, layered"])
     whole = pf.infer(network, [row] * 5, "exact")
-    monkeypatch.setattr(groups, "ENTRIES_AT_ONCE", 1)
+    monkeypatch.setattr(cost, "ENTRIES_AT_ONCE", 1)
     monkeypatch.setattr("plefka.exact.plans.FEW_NUMBERS", 0)  # the way there is gone again on the way back
     assert_same(whole, pf.infer(network, [row] * 5, "exact"), within=0)
 

@@ -205,7 +205,7 @@ def test_priors_of_1e_20_and_fields_that_underflow_keep_their_digits():
 
 def test_rows_that_are_summed_over_one_after_another_are_the_same(monkeypatch):
     together = pf.sensitivity(pf.example("espresso"), {"slow_flow": 1, "thin_crema": 1}, "limescale")
-    monkeypatch.setattr("plefka.exact.groups.ENTRIES_AT_ONCE", 1)
+    monkeypatch.setattr("plefka.exact.cost.ENTRIES_AT_ONCE", 1)
     apart = pf.sensitivity(pf.example("espresso"), {"slow_flow": 1, "thin_crema": 1}, "limescale")
     assert apart.derivative == pytest.approx(together.derivative, abs=1e-14)
     assert apart.at_high == pytest.approx(together.at_high, abs=1e-14)
