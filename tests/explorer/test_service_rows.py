@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import plefka as pf
+from plefka.explorer import row_tables, schemas
 from tests.explorer.browser_service import serving
 from tests.explorer.client import Client
 
@@ -151,3 +152,11 @@ def test_impossible_rows_are_answers(client):
     rows["weak_pump"] = [1, 1]
     (question,) = asked(rows, 2, exclusive=["limescale", "weak_pump"], units=["weak_pump"])
     assert frame(client.answer("table-rows", question)["csv"])["status"].tolist() == ["impossible", "converged"]
+
+
+def test_a_table_of_answers_has_a_limit(monkeypatch):
+    monkeypatch.setattr(row_tables, "MOST_CELLS", 20)
+    question = schemas.TableRows(csv="slow_flow\n1\n0\n").model_dump()
+    with pytest.raises(pf.errors.InvalidInput, match="may have 20 numbers; got more"):
+        row_tables.table_rows(NETWORK, question)
+    assert row_tables.table_rows(NETWORK, {**question, "top": 5})["csv"].startswith('"row",')

@@ -1,5 +1,6 @@
 // One question at a time, as pf.Interview asks them: the service says which, why, and when to stop.
 
+import { isSame } from "./case.js";
 import { announce, button, byId, fill, listen, make } from "./elements.js";
 import { Panel } from "./panels.js";
 import { read, write } from "./storage.js";
@@ -152,8 +153,8 @@ function answersOf(theCase, { name, units, edges }, begin) {
     get list() {
       if (kept) return kept.list;
       kept = JSON.parse(read(KEPT, "sessionStorage") ?? "{}");
-      if (kept.network === network) follow();
-      else keep([]);
+      const isOfThis = kept.network === network && isSame(kept.seen.toSorted(), observed().toSorted());
+      if (!isOfThis) keep([]);
       return kept.list;
     },
     set list(list) {
