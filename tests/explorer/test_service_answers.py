@@ -264,7 +264,8 @@ def test_interview(client, rules):
 
 def test_joint(client):
     found = client.answer("joint", {"evidence": EVIDENCE, "units": ["flu", HOSTILE]})
-    assert found == pf.joint(NETWORK, OBSERVED, ["flu", HOSTILE]).to_dict() | NETWORK.identity
+    said = pf.joint(NETWORK, OBSERVED, ["flu", HOSTILE]).to_dict()
+    assert found == said | NETWORK.identity | {"usually_on": []}
     assert client.post("joint", {"units": ["flu", "no such unit"]}).error == (422, "unknown_unit")
     observed = client.post("joint", {"evidence": EVIDENCE, "units": ["flu", next(iter(EVIDENCE))]})
     assert "is observed" in observed.message
@@ -273,7 +274,7 @@ def test_joint(client):
 def test_sensitivity(client):
     found = client.answer("sensitivity", {"evidence": EVIDENCE, "target": "flu", "factor": 3, "top": 4})
     said = json.loads(json.dumps(pf.sensitivity(NETWORK, OBSERVED, "flu", factor=3).to_dict(4)))
-    assert found == said | NETWORK.identity
+    assert found == said | NETWORK.identity | {"usually_on": []}
     assert client.post("sensitivity", {"target": "no such unit"}).error == (422, "unknown_unit")
     assert client.post("sensitivity", {"target": "flu", "factor": 1}).error == (422, "invalid_request")
     assert "is observed" in client.post("sensitivity", {"evidence": EVIDENCE, "target": next(iter(EVIDENCE))}).message

@@ -171,7 +171,7 @@ def explain(
     means, codes = np.where(solution.converged, solution.means[:, asked], np.nan), solution.codes.means[:, asked]
     best = _most_moving(changed, solution.means[2:4], asked, candidates, top) if solution.converged[2:4].all() else []
     shifts = difference(log_odds(means[0]), log_odds(means[4:]))  # from the fifth on without each observation
-    ends = [*map(tuple, np.stack(solution.intervals(), axis=-1)[:, asked].tolist())]
+    ends = np.stack(solution.intervals(), axis=-1)[:, asked].tolist()
     without = zip(informed, shifts.tolist(), means[4:].tolist(), codes[4:], ends[4:], strict=True)
     observations = _largest_first([
         Moved(network.names[unit], _state(changed.evidence, unit), shift, mean, weakest((codes[0], code)), interval)
@@ -241,7 +241,7 @@ def _changes(changed: ChangedEvidence, asked: int, units: Sequence[int] | np.nda
     chances = np.stack([chance, 1 - chance], axis=1).ravel()
     codes, whole = solution.codes.means[:, asked], np.reshape(solution.codes.log_partition[1:], (-1, 2))
     known = [weakest((codes[0], code, *pair)) for code, pair in zip(codes[1:], whole.repeat(2, axis=0), strict=True)]
-    ends = map(tuple, np.stack(solution.intervals(), axis=-1)[1:, asked].tolist())
+    ends = np.stack(solution.intervals(), axis=-1)[1:, asked].tolist()
     rows = zip(states, shifts.tolist(), means[1:].tolist(), chances.tolist(), known, ends, strict=True)
     return _largest_first([
         WouldMove(changed.network.names[unit], "on" if state else "off", shift, mean, p, accuracy, interval)

@@ -221,8 +221,9 @@ function short(value) {
   return value !== null && Number.isInteger(number) ? count(number) : probability(value && number);
 }
 
+const MARKS = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'", "#x27": "'" };
 const labelOf = (svg) =>
-  new DOMParser().parseFromString(svg, "image/svg+xml").documentElement.getAttribute("aria-label");
+  /aria-label="([^"]*)"/.exec(svg)[1].replace(/&(#?\w+);/g, (all, name) => MARKS[name] ?? all);
 
 // The drawings of a page as pictures, in which nothing runs, with the style that holds their colours.
 function pictures(page) {
