@@ -14,131 +14,131 @@ export const usualFault = (prior) => (prior !== null && prior - 0.5 > 1e-9 ? 0 :
 
 // Which state of a unit counts as its fault: the chosen one, or as it is ranked, or off where it is usually on.
 export const faultOf = ({ faults, ranked }, name, usuallyOn = []) =>
-  faults.get(name) ?? ranked.get(name)?.state ?? Number(!usuallyOn.includes(name));
+	faults.get(name) ?? ranked.get(name)?.state ?? Number(!usuallyOn.includes(name));
 
 // Whether two contents, or parts of them, are written in the same way.
 export const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
 // The content of a case among what else a link or file says. What a page does not know of it is kept.
 export function contentOf({ method, exclusive, ranking, evidence, ...rest }) {
-  const others = Object.entries(rest).filter(([name]) => !NO_CONTENT.includes(name));
-  return { method, exclusive, ranking, evidence, ...Object.fromEntries(others) };
+	const others = Object.entries(rest).filter(([name]) => !NO_CONTENT.includes(name));
+	return { method, exclusive, ranking, evidence, ...Object.fromEntries(others) };
 }
 
 // What of a ranking is not as usual.
 export function unusual(ranking) {
-  const parts = Object.entries(ranking).filter(([part, value]) => !isSame(value, AS_USUAL[part]));
-  return parts.length ? Object.fromEntries(parts) : undefined;
+	const parts = Object.entries(ranking).filter(([part, value]) => !isSame(value, AS_USUAL[part]));
+	return parts.length ? Object.fromEntries(parts) : undefined;
 }
 
 export class Case extends EventTarget {
-  // newId() -> what tells a case from those before and after it
-  constructor(method, newId) {
-    super();
-    Object.assign(this, { newId, past: [], future: [], moved: null }); // moved: {name, time} of a slider
-    Object.assign(this, { id: newId(), content: { method, evidence: {} }, observations: new Map() });
-  }
+	// newId() -> what tells a case from those before and after it
+	constructor(method, newId) {
+		super();
+		Object.assign(this, { newId, past: [], future: [], moved: null }); // moved: {name, time} of a slider
+		Object.assign(this, { id: newId(), content: { method, evidence: {} }, observations: new Map() });
+	}
 
-  get evidence() {
-    return this.content.evidence; // {name: 0 | 1 | {on, off}}, and observations: the same as a Map
-  }
+	get evidence() {
+		return this.content.evidence; // {name: 0 | 1 | {on, off}}, and observations: the same as a Map
+	}
 
-  get method() {
-    return this.content.method;
-  }
+	get method() {
+		return this.content.method;
+	}
 
-  get isExclusive() {
-    return this.content.exclusive === "causes"; // exactly one cause
-  }
+	get isExclusive() {
+		return this.content.exclusive === "causes"; // exactly one cause
+	}
 
-  // What every answer depends on.
-  get key() {
-    return JSON.stringify([this.evidence, this.method, this.isExclusive]);
-  }
+	// What every answer depends on.
+	get key() {
+		return JSON.stringify([this.evidence, this.method, this.isExclusive]);
+	}
 
-  get ranked() {
-    const { faults, left_out: leftOut, ...ranked } = { ...AS_USUAL, ...this.content.ranking };
-    return { ...ranked, faults: Object.entries(faults), leftOut };
-  }
+	get ranked() {
+		const { faults, left_out: leftOut, ...ranked } = { ...AS_USUAL, ...this.content.ranking };
+		return { ...ranked, faults: Object.entries(faults), leftOut };
+	}
 
-  // What a question says of the ranking.
-  get rankingFields() {
-    const { units, chosen, order, faults, left_out } = { ...AS_USUAL, ...this.content.ranking };
-    return { units: units === "chosen" ? chosen : units, order, faults, leave_out: left_out };
-  }
+	// What a question says of the ranking.
+	get rankingFields() {
+		const { units, chosen, order, faults, left_out } = { ...AS_USUAL, ...this.content.ranking };
+		return { units: units === "chosen" ? chosen : units, order, faults, leave_out: left_out };
+	}
 
-  get isSoft() {
-    return Object.values(this.evidence).some((value) => typeof value === "object");
-  }
+	get isSoft() {
+		return Object.values(this.evidence).some((value) => typeof value === "object");
+	}
 
-  // null: unknown again
-  observe(name, value, { merge = false } = {}) {
-    const next = new Map(this.observations);
-    if (value === null) next.delete(name);
-    else next.set(name, value);
-    const time = performance.now();
-    const isSameMove = merge && this.moved?.name === name && time - this.moved.time < MERGE;
-    this.#change({ evidence: Object.fromEntries(next) }, isSameMove); // own properties, "__proto__" too
-    if (merge) this.moved = { name, time };
-  }
+	// null: unknown again
+	observe(name, value, { merge = false } = {}) {
+		const next = new Map(this.observations);
+		if (value === null) next.delete(name);
+		else next.set(name, value);
+		const time = performance.now();
+		const isSameMove = merge && this.moved?.name === name && time - this.moved.time < MERGE;
+		this.#change({ evidence: Object.fromEntries(next) }, isSameMove); // own properties, "__proto__" too
+		if (merge) this.moved = { name, time };
+	}
 
-  // Another case in the place of this one.
-  replace(content, id = this.newId(), isSameMove = false) {
-    const next = contentOf(content);
-    if (id === this.id && isSame(next, this.content)) return;
-    if (!isSameMove) this.past.push(this.#state);
-    this.#go({ id, content: next, observations: new Map(Object.entries(next.evidence)) }, []);
-  }
+	// Another case in the place of this one.
+	replace(content, id = this.newId(), isSameMove = false) {
+		const next = contentOf(content);
+		if (id === this.id && isSame(next, this.content)) return;
+		if (!isSameMove) this.past.push(this.#state);
+		this.#go({ id, content: next, observations: new Map(Object.entries(next.evidence)) }, []);
+	}
 
-  // rank({order: "change"}): the rest of the ranking stays as it is
-  rank(change) {
-    const { faults, leftOut, ...ranked } = { ...this.ranked, ...change };
-    this.#change({ ranking: unusual({ ...ranked, faults: Object.fromEntries(faults), left_out: leftOut }) });
-  }
+	// rank({order: "change"}): the rest of the ranking stays as it is
+	rank(change) {
+		const { faults, leftOut, ...ranked } = { ...this.ranked, ...change };
+		this.#change({ ranking: unusual({ ...ranked, faults: Object.fromEntries(faults), left_out: leftOut }) });
+	}
 
-  assumeOne(isExclusive) {
-    this.#change({ exclusive: isExclusive ? "causes" : undefined });
-  }
+	assumeOne(isExclusive) {
+		this.#change({ exclusive: isExclusive ? "causes" : undefined });
+	}
 
-  useMethod(method) {
-    this.#change({ method });
-  }
+	useMethod(method) {
+		this.#change({ method });
+	}
 
-  clear() {
-    this.replace({ ...this.content, evidence: {} });
-  }
+	clear() {
+		this.replace({ ...this.content, evidence: {} });
+	}
 
-  // What was opened first cannot be undone.
-  forget() {
-    this.past = [];
-    this.#go({}, []);
-  }
+	// What was opened first cannot be undone.
+	forget() {
+		this.past = [];
+		this.#go({}, []);
+	}
 
-  undo() {
-    this.#travel(this.past, this.future);
-  }
+	undo() {
+		this.#travel(this.past, this.future);
+	}
 
-  redo() {
-    this.#travel(this.future, this.past);
-  }
+	redo() {
+		this.#travel(this.future, this.past);
+	}
 
-  get #state() {
-    const { id, content, observations } = this;
-    return { id, content, observations };
-  }
+	get #state() {
+		const { id, content, observations } = this;
+		return { id, content, observations };
+	}
 
-  #change(change, isSameMove) {
-    this.replace({ ...this.content, ...change }, this.id, isSameMove);
-  }
+	#change(change, isSameMove) {
+		this.replace({ ...this.content, ...change }, this.id, isSameMove);
+	}
 
-  #travel(from, to) {
-    if (!from.length) return;
-    to.push(this.#state);
-    this.#go(from.pop(), this.future);
-  }
+	#travel(from, to) {
+		if (!from.length) return;
+		to.push(this.#state);
+		this.#go(from.pop(), this.future);
+	}
 
-  #go(state, future) {
-    Object.assign(this, state, { future, moved: null });
-    this.dispatchEvent(new Event("change"));
-  }
+	#go(state, future) {
+		Object.assign(this, state, { future, moved: null });
+		this.dispatchEvent(new Event("change"));
+	}
 }

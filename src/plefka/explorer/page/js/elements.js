@@ -5,29 +5,29 @@ export const byId = (id) => document.getElementById(id);
 // make("button.tool#undo", {onclick: ..., "aria-label": ...}, child, ...): a tag with its classes and its id; properties,
 // if there are any; and children: words, elements, lists of them, and null, false or "" for none.
 export function make(tag, ...parts) {
-  const [, name, id] = /^([^#]+)(?:#(.+))?$/.exec(tag);
-  const [type, ...classes] = name.split(".");
-  const element = document.createElement(type);
-  if (classes.length) element.className = classes.join(" ");
-  if (id) element.id = id;
-  return put(element, ...parts);
+	const [, name, id] = /^([^#]+)(?:#(.+))?$/.exec(tag);
+	const [type, ...classes] = name.split(".");
+	const element = document.createElement(type);
+	if (classes.length) element.className = classes.join(" ");
+	if (id) element.id = id;
+	return put(element, ...parts);
 }
 
 // Properties and children, as for `make`, of an element or of the one with this id. Children replace what was there.
 export function put(element, ...parts) {
-  const box = found(element);
-  if (isPlain(parts[0])) for (const [property, value] of Object.entries(parts.shift())) set(box, property, value);
-  const isThere = (part) => part !== "" && (part ?? false) !== false;
-  if (parts.length) box.replaceChildren(...parts.flat(Infinity).filter(isThere));
-  return box;
+	const box = found(element);
+	if (isPlain(parts[0])) for (const [property, value] of Object.entries(parts.shift())) set(box, property, value);
+	const isThere = (part) => part !== "" && (part ?? false) !== false;
+	if (parts.length) box.replaceChildren(...parts.flat(Infinity).filter(isThere));
+	return box;
 }
 
 // An element, or a copy of what the <template> of an id holds. Parts are put where selectors find them:
 // fill("saved-case", {em: {hidden: true}, ".hint": ["3 observations", ...]})
 export function fill(of, parts) {
-  const element = found(of).content?.firstElementChild.cloneNode(true) ?? found(of);
-  for (const [selector, part] of Object.entries(parts)) put(element.querySelector(selector), ...[part].flat());
-  return element;
+	const element = found(of).content?.firstElementChild.cloneNode(true) ?? found(of);
+	for (const [selector, part] of Object.entries(parts)) put(element.querySelector(selector), ...[part].flat());
+	return element;
 }
 
 // An element, or the one with this id.
@@ -38,83 +38,83 @@ const isPlain = (value) => value?.constructor === Object;
 export const listen = (element, event, act) => found(element).addEventListener(event, act);
 
 export function set(element, name, value) {
-  if (name === "text") element.textContent = value;
-  else if (name === "unit") element.replaceChildren(...spaced(value));
-  else if (name === "class") element.className = value;
-  else if (name.startsWith("on")) listen(element, name.slice(2), value);
-  else if (value === null || value === undefined || value === false) element.removeAttribute(name);
-  else element.setAttribute(name, value === true ? "" : String(value));
+	if (name === "text") element.textContent = value;
+	else if (name === "unit") element.replaceChildren(...spaced(value));
+	else if (name === "class") element.className = value;
+	else if (name.startsWith("on")) listen(element, name.slice(2), value);
+	else if (value === null || value === undefined || value === false) element.removeAttribute(name);
+	else element.setAttribute(name, value === true ? "" : String(value));
 }
 
 // A name, or a sentence with names, in which underscores are seen as spaces. They remain in the text, for copies, tests
 // and screen readers, which know units by their names.
 function* spaced(text) {
-  for (const part of String(text).split(/(?<=[^_])(_+)/)) {
-    if (!/^_+$/.test(part) || part === text) yield part;
-    else yield* [make("span.gap", part), make("wbr")];
-  }
+	for (const part of String(text).split(/(?<=[^_])(_+)/)) {
+		if (!/^_+$/.test(part) || part === text) yield part;
+		else yield* [make("span.gap", part), make("wbr")];
+	}
 }
 
 // A sentence of the page's template "sentences", with words in the place of each {}.
 export function told(id, ...words) {
-  const { textContent } = byId("sentences").content.getElementById(id);
-  return textContent.replace(/\s+/g, " ").trim().replaceAll("{}", () => words.shift());
+	const { textContent } = byId("sentences").content.getElementById(id);
+	return textContent.replace(/\s+/g, " ").trim().replaceAll("{}", () => words.shift());
 }
 
 export const readable = (name) => name.replaceAll("_", " ");
 
 export const button = (text, onclick, properties = {}) =>
-  make("button.button", { type: "button", unit: text, onclick, ...properties });
+	make("button.button", { type: "button", unit: text, onclick, ...properties });
 
 // A title, and the first of a list of sentences.
 export function listed(title, sentences, most = 200) {
-  const more = sentences.length > most ? [`and ${sentences.length - most} more`] : [];
-  const items = [...sentences.slice(0, most), ...more].map((each) => make("li", each));
-  return [make("p", make("strong", title)), items.length > 0 && make("ul", items)];
+	const more = sentences.length > most ? [`and ${sentences.length - most} more`] : [];
+	const items = [...sentences.slice(0, most), ...more].map((each) => make("li", each));
+	return [make("p", make("strong", title)), items.length > 0 && make("ul", items)];
 }
 
 // Of these elements one is reached by Tab: the one that has the focus, or that one, or the first.
 export function roam(elements, preferred) {
-  const active = [document.activeElement, preferred].find((each) => elements.includes(each)) ?? elements[0];
-  for (const each of elements) each.tabIndex = each === active ? 0 : -1;
+	const active = [document.activeElement, preferred].find((each) => elements.includes(each)) ?? elements[0];
+	for (const each of elements) each.tabIndex = each === active ? 0 : -1;
 }
 
 // The element to which an arrow key, Home or End leads from one of them; the ends of a ring are neighbours.
 export function steered(event, elements, from, [back, forth], isRing = false) {
-  const [here, last] = [elements.indexOf(from), elements.length - 1];
-  const places = { [back]: here - 1, [forth]: here + 1, Home: 0, End: last };
-  if (!(event.key in places)) return undefined;
-  event.preventDefault();
-  const place = places[event.key];
-  return isRing ? elements.at(place > last ? 0 : place) : elements[Math.min(Math.max(place, 0), last)];
+	const [here, last] = [elements.indexOf(from), elements.length - 1];
+	const places = { [back]: here - 1, [forth]: here + 1, Home: 0, End: last };
+	if (!(event.key in places)) return undefined;
+	event.preventDefault();
+	const place = places[event.key];
+	return isRing ? elements.at(place > last ? 0 : place) : elements[Math.min(Math.max(place, 0), last)];
 }
 
 export const press = (button, isPressed) => button.setAttribute("aria-pressed", String(isPressed));
 
 // Of the buttons of a group, the one with this word in its data is pressed: pressOne("roles", "role", "f")
 export function pressOne(group, kind, word) {
-  for (const each of found(group).querySelectorAll("button")) press(each, each.dataset[kind] === word);
+	for (const each of found(group).querySelectorAll("button")) press(each, each.dataset[kind] === word);
 }
 
 // A screen reader says this once the page is quiet again.
 let waiting = 0;
 export function announce(sentence) {
-  clearTimeout(waiting);
-  waiting = setTimeout(() => put("live", sentence), 400);
+	clearTimeout(waiting);
+	waiting = setTimeout(() => put("live", sentence), 400);
 }
 
 export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 // Go to a part of the page. Addresses with # are taken: they hold the case.
 export function jumpTo(id) {
-  const target = byId(id);
-  target.scrollIntoView({ behavior: calm() ? "auto" : "smooth", block: "start" });
-  target.focus({ preventScroll: true });
+	const target = byId(id);
+	target.scrollIntoView({ behavior: calm() ? "auto" : "smooth", block: "start" });
+	target.focus({ preventScroll: true });
 }
 
 // What the browser saves as a file.
 export function download(content, name, suffix) {
-  const href = URL.createObjectURL(new Blob([content]));
-  make("a", { href, download: `${name.replace(/[^\w.-]+/g, "_").slice(0, 80)}.${suffix}` }).click();
-  setTimeout(() => URL.revokeObjectURL(href), 10000);
+	const href = URL.createObjectURL(new Blob([content]));
+	make("a", { href, download: `${name.replace(/[^\w.-]+/g, "_").slice(0, 80)}.${suffix}` }).click();
+	setTimeout(() => URL.revokeObjectURL(href), 10000);
 }

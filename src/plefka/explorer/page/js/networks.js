@@ -11,30 +11,30 @@ const MOST_KEPT = 6;
 
 // {name of a file: its content in base64}, as the service takes it
 export async function contentsOf(files) {
-  const large = files.find(({ size }) => size > LARGEST);
-  if (large) throw new Error(told("too-large-network", large.name, Math.ceil(large.size / 1e6), large.name));
-  return Object.fromEntries(await Promise.all(files.map(async (file) => [file.name, await base64(file)])));
+	const large = files.find(({ size }) => size > LARGEST);
+	if (large) throw new Error(told("too-large-network", large.name, Math.ceil(large.size / 1e6), large.name));
+	return Object.fromEntries(await Promise.all(files.map(async (file) => [file.name, await base64(file)])));
 }
 
 function base64(file) {
-  return new Promise((resolve, reject) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(",") + 1));
-    reader.onerror = () => reject(new Error(`${file.name} could not be read. Is it a file, and still there?`));
-    reader.readAsDataURL(file);
-  });
+	return new Promise((resolve, reject) => {
+		const reader = new FileReader();
+		reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(",") + 1));
+		reader.onerror = () => reject(new Error(`${file.name} could not be read. Is it a file, and still there?`));
+		reader.readAsDataURL(file);
+	});
 }
 
 // Goes to a network in the place of the one on the page. hash(answer): the case that it begins with, as in an address.
 export async function openNetwork(service, files, hash) {
-  const found = await service.post("networks", { files, keep: true });
-  const { network, name, notes, suspicions } = found;
-  const remarks = [...notes, ...suspicions.map((each) => each.sentence)];
-  if (JSON.stringify(files).length < LARGEST_KEPT)
-    keep([{ network, name, remarks, files, opened: Date.now() }, ...keptNetworks(network)]);
-  const part = hash(found);
-  if (network === service.network) location.reload();
-  else location.assign(`${location.pathname}?network=${network}${part}`);
+	const found = await service.post("networks", { files, keep: true });
+	const { network, name, notes, suspicions } = found;
+	const remarks = [...notes, ...suspicions.map((each) => each.sentence)];
+	if (JSON.stringify(files).length < LARGEST_KEPT)
+		keep([{ network, name, remarks, files, opened: Date.now() }, ...keptNetworks(network)]);
+	const part = hash(found);
+	if (network === service.network) location.reload();
+	else location.assign(`${location.pathname}?network=${network}${part}`);
 }
 
 // Without a suffix. The service shows underscores as spaces.
@@ -42,7 +42,7 @@ export const fileName = (name) => name.trim().replace(/[^\p{L}\p{Nd}_-]+/gu, "_"
 
 // What this browser keeps, newest first: [{network, name, remarks, files, opened}]
 export const keptNetworks = (without = null) =>
-  tried(() => JSON.parse(read(KEPT) ?? "[]").filter(({ network }) => network !== without), []);
+	tried(() => JSON.parse(read(KEPT) ?? "[]").filter(({ network }) => network !== without), []);
 
 export const forget = (key) => keep(keptNetworks(key));
 
