@@ -60,7 +60,14 @@ class ChangedEvidence:
         return place
 
     def answers(self, changes: Sequence[Change], wanted: np.ndarray | None = None) -> Solution:
-        """A batch with a row for each change; the first one must have an answer.
+        """As `solutions`, where the first row must have an answer."""
+        solution = self.solutions(changes, wanted)
+        if solution.status[0] is not Status.CONVERGED:
+            raise InferenceFailed(with_contradiction(solution.row(0)))
+        return solution
+
+    def solutions(self, changes: Sequence[Change], wanted: np.ndarray | None = None) -> Solution:
+        """A batch with a row for each change.
 
         `wanted`: (units,), those whose means are asked for; all of them, unless given.
         """
@@ -73,10 +80,7 @@ class ChangedEvidence:
                 if tilt is not None and np.isnan(state):
                     tilt[row, unit] = 0.0
         changed = given._replace(rows=rows, tilt=tilt, batched=True, wanted=wanted)
-        solution = infer(self.network, changed, self.method, throw=False)
-        if solution.status[0] is not Status.CONVERGED:
-            raise InferenceFailed(with_contradiction(solution.row(0)))
-        return solution
+        return infer(self.network, changed, self.method, throw=False)
 
 
 def weakest(codes: Any) -> Accuracy:

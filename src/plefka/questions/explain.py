@@ -163,21 +163,19 @@ def explain(
     changed = ChangedEvidence.of(network, evidence, method, "explain")
     asked = changed.hidden_unit(unit, "explain needs a hidden unit")
     informed = np.flatnonzero(changed.evidence.informed[0]).tolist()
-    graph, some = EdgeList.of(changed.network.storage).graph, np.arange(network.size) == asked
-    solution = changed.answers(
-        [{}, dict.fromkeys(informed, UNKNOWN), {asked: 1.0}, {asked: 0.0}, *({k: UNKNOWN} for k in informed)],
-        graph.with_ancestors(some) if candidates is not None and not len(candidates) else None,
-    )
+    wanted = EdgeList.of(changed.network.storage).graph.with_ancestors(np.arange(network.size) == asked)
+    changes = [{}, dict.fromkeys(informed, UNKNOWN), *({unit: UNKNOWN} for unit in informed)]
+    solution = changed.answers(changes, wanted)
     means, codes = np.where(solution.converged, solution.means[:, asked], np.nan), solution.codes.means[:, asked]
-    best = _most_moving(changed, solution.means[2:4], asked, candidates, top) if solution.converged[2:4].all() else []
-    shifts = difference(log_odds(means[0]), log_odds(means[4:]))  # from the fifth on without each observation
+    shifts = difference(log_odds(means[0]), log_odds(means[2:]))  # from the third on without each observation
     ends = np.stack(solution.intervals(), axis=-1)[:, asked].tolist()
-    without = zip(informed, shifts.tolist(), means[4:].tolist(), codes[4:], ends[4:], strict=True)
+    without = zip(informed, shifts.tolist(), means[2:].tolist(), codes[2:], ends[2:], strict=True)
     observations = _largest_first([
         Moved(network.names[unit], _state(changed.evidence, unit), shift, mean, weakest((codes[0], code)), interval)
         for unit, shift, mean, code, interval in without
     ])  # fmt: skip
-    changes = _changes(changed, asked, best)
+    best = _most_moving(changed, asked, candidates, top)
+    changes = _changes(changed, asked, best, wanted, (means[0], codes[0]))
     accuracies = [weakest(codes[:2]), *(each.accuracy for each in (*observations, *changes))]
     return Explanation(
         network.names[asked], float(means[0]), float(means[1]), observations, changes,
@@ -198,13 +196,18 @@ def _state(evidence: Evidence, unit: int) -> str:
     return "on" if state else "off"
 
 
-def _most_moving(changed: ChangedEvidence, given_unit: np.ndarray, asked: int, candidates: Any, top: int) -> np.ndarray:
+def _most_moving(changed: ChangedEvidence, asked: int, candidates: Any, top: int) -> np.ndarray:
     """The units whose state says most about the unit: by Bayes' rule its odds change by P(state | on) / P(state | off).
 
-    These are the means of all units in the two rows that have the unit on and off.
+    These are the means of all units in the two rows that have the unit on and off; none where one has no answer.
     """
     units = possible_units(changed, candidates, without=[asked])
-    means = given_unit[:, units]
+    if not len(units):
+        return units
+    given_unit = changed.solutions([{asked: 1.0}, {asked: 0.0}])
+    if not given_unit.converged.all():
+        return units[:0]
+    means = given_unit.means[:, units]
     with np.errstate(divide="ignore"):
         on, off = np.log(means), np.log(1 - means)
     shifts = np.maximum(abs(difference(*on)), abs(difference(*off)))  # 0 of what is impossible in any case
@@ -227,22 +230,27 @@ def possible_units(changed: ChangedEvidence, candidates: Any, without: Sequence[
     return units
 
 
-def _changes(changed: ChangedEvidence, asked: int, units: Sequence[int] | np.ndarray) -> tuple[WouldMove, ...]:
-    """What each unit would do in either state, those that would move most first; states that cannot be are left out."""
+def _changes(
+    changed: ChangedEvidence, asked: int, units: np.ndarray, wanted: np.ndarray, now: tuple[float, int]
+) -> tuple[WouldMove, ...]:
+    """What each unit would do in either state, those that would move most first; states that cannot be are left out.
+
+    `now`: the mean of the unit that is asked about, and its kind.
+    """
     states = [(int(unit), state) for unit in units for state in (1.0, 0.0)]
     if not states:
         return ()
-    solution = changed.answers([{}, *({unit: state} for unit, state in states)])
+    solution = changed.solutions([{unit: state} for unit, state in states], wanted)
     means = np.where(solution.converged, solution.means[:, asked], np.nan)
-    shifts = difference(log_odds(means[1:]), log_odds(means[0]))
+    shifts = difference(log_odds(means), log_odds(now[0]))
     with np.errstate(invalid="ignore"):
-        on = solution.log_likelihood[1::2] - solution.log_likelihood[2::2]
+        on = solution.log_likelihood[::2] - solution.log_likelihood[1::2]
     chance = 1 / (1 + np.exp(-on))
     chances = np.stack([chance, 1 - chance], axis=1).ravel()
-    codes, whole = solution.codes.means[:, asked], np.reshape(solution.codes.log_partition[1:], (-1, 2))
-    known = [weakest((codes[0], code, *pair)) for code, pair in zip(codes[1:], whole.repeat(2, axis=0), strict=True)]
-    ends = np.stack(solution.intervals(), axis=-1)[1:, asked].tolist()
-    rows = zip(states, shifts.tolist(), means[1:].tolist(), chances.tolist(), known, ends, strict=True)
+    codes, whole = solution.codes.means[:, asked], np.reshape(solution.codes.log_partition, (-1, 2))
+    known = [weakest((now[1], code, *pair)) for code, pair in zip(codes, whole.repeat(2, axis=0), strict=True)]
+    ends = np.stack(solution.intervals(), axis=-1)[:, asked].tolist()
+    rows = zip(states, shifts.tolist(), means.tolist(), chances.tolist(), known, ends, strict=True)
     return _largest_first([
         WouldMove(changed.network.names[unit], "on" if state else "off", shift, mean, p, accuracy, interval)
         for (unit, state), shift, mean, p, accuracy, interval in rows
