@@ -37,7 +37,7 @@ def rows() -> Iterator[Row]:
         if (folder / "bif" / f"{name}.bif.gz").is_file():
             yield from asked(f"{name}, {OBSERVED} observed", partial(tables, folder / "bif" / f"{name}.bif.gz"))
     if (folder / "hpo").is_dir():
-        yield from asked("8,352 x 11,022, 10 on, the 500 best", rare_diseases, HUGE, HUGE)
+        yield from asked("8,352 x 11,022, 10 on, the 200 best", rare_diseases, HUGE, HUGE)
     if (folder / "promedas").is_dir():
         yield from most_probable.rows(folder)
     yield from sensitivity.rows()

@@ -19,7 +19,7 @@ from plefka.explorer.bodies import CheckedRoute
 from plefka.explorer.guards import Doorkeeper, TokenGuard
 from plefka.explorer.outcomes import Failure, encoded
 from plefka.explorer.responses import INDEX, JSON, on_crash, on_invalid, on_refusal, refuse, refused, tagged
-from plefka.explorer.served_network import COMPARED, ServedNetwork
+from plefka.explorer.served_network import ServedNetwork
 from plefka.explorer.service import Service
 from plefka.methods.posterior import ACCURACIES
 
@@ -200,7 +200,7 @@ async def neighbourhood_of_several(network: Network, asked: schemas.Neighbourhoo
 @questions.post("/compare", response_model=answers.CompareAnswer)
 async def compare(request: Request, network: Network, asked: schemas.Compare) -> Response:
     """Methods side by side. One that does not apply or takes too long says so in its status."""
-    methods = list(dict.fromkeys(asked.methods or (name for name in COMPARED if name in network.methods)))
+    methods = list(dict.fromkeys(asked.methods or network.compared))
     evidence = asked.model_dump()["evidence"]
     each = [{"evidence": evidence, "method": method, "top": RANKED_BY_DEFAULT} for method in methods]
     found = await asyncio.gather(*(_ask(request, network, "compare", one) for one in each))

@@ -14,6 +14,7 @@ from plefka.explorer.outcomes import encoded
 from plefka.networks.examples import Example
 
 COMPARED = ("exact", "findings", "bethe", "G2", "G12")  # of those that apply, unless others are asked for
+MANY_PAIRS = 1e8  # of parents, in the whole network: then a second order may take long, and G1 stands for G2
 MOST_CASES, FINDINGS = 6, 4
 OF_ALL = ("infer", "rows", "compare", "joint", "most_probable", "sample", "save", "table_case")  # networks
 OF_CAUSES = ("explain", "ask", "interview", "sensitivity", "tables", "table_rows", "table_validation")
@@ -28,7 +29,10 @@ class ServedNetwork:
     def __init__(self, network: Served, name: str, example: Example | None = None, file: str = ""):
         self.name, self.file, self.about = name, file, example and example.about
         self.catalogue, self.identity = Catalogue.of(network), network.identity
-        self.methods, self.questions = _methods(network), [*OF_ALL, *(OF_CAUSES if network.is_normalised else ())]
+        self.methods = _methods(network)
+        usual = ["G1" if name == "G2" and network.storage.num_pairs() > MANY_PAIRS else name for name in COMPARED]
+        self.compared = [name for name in usual if name in self.methods]
+        self.questions = [*OF_ALL, *(OF_CAUSES if network.is_normalised else ())]
         self.kind = {
             "kind": "belief network" if network.is_normalised else "Boltzmann machine",
             "values": network.values, "temperature": getattr(network, "temperature", None),

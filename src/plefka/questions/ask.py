@@ -26,7 +26,7 @@ from plefka.questions.information import NUM_LEADING, TINY, Outcomes, SingleUnit
 from plefka.questions.units_off import UnitSet, UnitsOff
 
 MOST_CANDIDATES = 64  # that are computed from rows of their own, on and off
-MOST_ESTIMATED_BEST = 500  # that are computed exactly, of more than can be within the time
+MOST_ESTIMATED_BEST = 200  # that are computed exactly, of more than can be within the time: the best ones were among 160
 FEW = 10  # for fewer of them than this, another method is asked
 MOST_TOGETHER = 5
 MOST_PAIRED, MOST_ADDED = 40, 100  # candidates of all pairs, and of one more
@@ -60,7 +60,7 @@ def ask(
 
     The information about several targets is the sum of the information about each of them. Where the evidence has an
     exact answer, all candidates are computed exactly, in one batch of the same sums. If that would take more than
-    about 3 seconds, the best 500, or as many as there is time for, are chosen by an estimate first. With an approximate
+    about 3 seconds, the best 200, or as many as there is time for, are chosen by an estimate first. With an approximate
     method, the result is an approximation, from two rows for each of the 64 candidates of the highest estimate. The
     notes say so.
 
