@@ -25,8 +25,9 @@ from table_zoo import (
 
 import plefka as pf
 from plefka.errors import InvalidFile, InvalidInput
-from plefka.files import TABLE_FORMATS, bif, convert, disk, load_evidence, load_tables, uai, xmlbif
+from plefka.files import TABLE_FORMATS, bif, convert, load_evidence, load_tables, uai, xmlbif
 from plefka.files.from_tables import tables_of
+from plefka.tables import disk
 
 
 def test_bif_by_hand():

@@ -10,7 +10,7 @@ import typer
 import plefka as pf
 from plefka.cli import options, output
 from plefka.cli import source as sources
-from plefka.cli.targets import check_new, check_target, claimed
+from plefka.cli.targets import check_new, check_target, claimed, files_of_network
 
 if TYPE_CHECKING:
     from plefka.files.recognition import Form
@@ -173,10 +173,8 @@ def convert(
     json: options.Json = False,
 ) -> None:
     """Convert a network file to another format."""
-    from plefka.files import stored_in
-
     check_target(target)
-    files = stored_in(target)
+    files = files_of_network(target)
     for file in files:
         check_new(file, [source], force=force)
     with claimed(files[0], [source], force=force):

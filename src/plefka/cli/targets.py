@@ -106,12 +106,17 @@ def check_new(path: Path, inputs: Iterable[Path], *, force: bool) -> None:
 
 def _files_of(given: Path) -> tuple[Path, ...]:
     """A file itself, or where it is the name of a network those that it stands for."""
-    from plefka.files import stored_in
-
     try:
-        return (given, *stored_in(given))
+        return (given, *files_of_network(given))
     except InvalidFile:  # a table, or an example
         return (given,)
+
+
+def files_of_network(path: Path) -> tuple[Path, ...]:
+    """Those that a network of this name consists of."""
+    from plefka.files import stored_in
+
+    return stored_in(path)
 
 
 def check_folder(path: Path) -> None:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, cast
 from plefka.errors import InvalidFile, InvalidInput, nearest
 from plefka.files import native_json, native_npz, spreadsheets
 from plefka.files.conditional_tables import TableNetwork
-from plefka.files.disk import read, read_all, write
 from plefka.files.from_tables import network_of, tabled, tables_of
 from plefka.files.native_schema import check_storable
 from plefka.files.recognition import Form, expanded, recognised
@@ -23,6 +22,7 @@ from plefka.networks.examples import example
 from plefka.networks.markov import MarkovNetwork
 from plefka.networks.network import Network
 from plefka.runtime.registry import REGISTRABLE, import_registering_modules
+from plefka.tables.disk import read, read_all, write
 from plefka.tables.table_files import PACKED
 
 

@@ -10,7 +10,14 @@ from plefka.errors import nearest
 from plefka.files import native_schema as schema
 from plefka.files.conditional_tables import MOST_READ_PARENTS
 from plefka.files.native_schema import MACHINE_KEY, VERSION_KEY, Bias, Family, GivenActivation, Weights
-from plefka.files.strict_json import (
+from plefka.networks.activations import Activation, Table, as_activation
+from plefka.networks.belief import BeliefNetwork
+from plefka.networks.blocks import Blocks
+from plefka.networks.boltzmann import BoltzmannMachine
+from plefka.networks.checks import check_names
+from plefka.networks.network import Network
+from plefka.networks.units import Unit
+from plefka.runtime.strict_json import (
     Place,
     finite_numbers,
     lines_text,
@@ -21,13 +28,6 @@ from plefka.files.strict_json import (
     rows_text,
     wrapped_text,
 )
-from plefka.networks.activations import Activation, Table, as_activation
-from plefka.networks.belief import BeliefNetwork
-from plefka.networks.blocks import Blocks
-from plefka.networks.boltzmann import BoltzmannMachine
-from plefka.networks.checks import check_names
-from plefka.networks.network import Network
-from plefka.networks.units import Unit
 
 TABLES_KEY, IMPLIES_KEY = "tables", "implies"
 Names = tuple[str, ...] | None

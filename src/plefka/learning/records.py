@@ -21,7 +21,6 @@ from scipy.special import betaincinv, expit, ndtri
 
 from plefka.errors import InvalidFile, InvalidInput
 from plefka.files import FORMATS, native_json
-from plefka.files.disk import read, read_all, write
 from plefka.inference.library import parse_method
 from plefka.learning.family_counts import Cases, Coins, one_of_them_on
 from plefka.learning.fitted import HISTORY_COLUMNS, Fitted, Stopped
@@ -33,6 +32,7 @@ from plefka.networks.edge_list import EdgeList
 from plefka.progress import interruptible, progress
 from plefka.runtime.extras import pandas
 from plefka.tables.dataset import MISSING
+from plefka.tables.disk import read, read_all, write
 
 UNITS_AT_ONCE = 2**22  # rows times units
 MOST_CASES, MOST_STATES = 2**20, 2**27  # of hidden units, of all rows; and these times units

@@ -126,13 +126,13 @@ def mixture_evaluator(question: Question, energy: Callable, components: int) -> 
             at.rho + log_odds(u, 1 - u) - log_odds(on, off),
             at.phi - by_phi / alpha[:, 0],
         )
-        return _point(question, at, target.inside(), G, u, alpha, on, by_phi)
+        return _point(question, at, target.inside(), G, u, on, by_phi)
 
     return evaluate
 
 
-def _point(question: Question, at: Variables, target: Variables, G, u, alpha, tilted_mean, by_phi) -> Point:
-    free = question.searched
+def _point(question: Question, at: Variables, target: Variables, G, u, tilted_mean, by_phi) -> Point:
+    free, alpha = question.searched, jax.nn.softmax(at.phi, axis=0)[:, None]
     theta, rho = (jnp.where(free, new - old, 0.0) for new, old in ((target.theta, at.theta), (target.rho, at.rho)))
     phi = target.phi - at.phi
     direction = Variables(theta, rho, phi - (alpha[:, 0] * phi).sum(0))  # a common factor of the shares is no change

@@ -9,8 +9,8 @@ from matplotlib.ticker import MaxNLocator
 
 from plefka.errors import InvalidInput
 from plefka.inference.ranking import causes_first
+from plefka.plots.names import wrapped
 from plefka.plots.style import Palette, axes_for, heading, plain
-from plefka.plots.wrapped_names import wrapped
 from plefka.questions.calibration_bins import CalibrationBins
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from matplotlib.colors import Normalize
 from matplotlib.ticker import MaxNLocator
 
 from plefka.errors import InvalidInput
+from plefka.plots.names import wrapped
 from plefka.plots.style import COLOURS, MOST_DRAWN, axes_for, colour_bar, heading, plain, save
-from plefka.plots.wrapped_names import wrapped
 
 if TYPE_CHECKING:
     from plefka.learning.fitted import Fitted

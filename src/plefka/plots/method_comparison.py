@@ -11,6 +11,8 @@ from matplotlib.axes import Axes
 from plefka.errors import InvalidFile, InvalidInput
 from plefka.plots.names import write_names
 from plefka.plots.style import axes_for, heading, plain
+from plefka.runtime import strict_json
+from plefka.tables import disk
 
 SMALLEST_SHOWN = 1e-6  # errors below are drawn there: at that size it is rounding
 
@@ -52,8 +54,6 @@ def _words(error: str) -> str:
 def _rows(trials: Any) -> list[Mapping[str, Any]]:
     """The trials as dictionaries, whatever holds them."""
     if isinstance(trials, str | os.PathLike):
-        from plefka.files import disk, strict_json  # they load JAX, and drawings of rows need none
-
         is_text = str(trials).lstrip()[:1] in ("{", "[")
         try:
             trials = strict_json.parse(str(trials).encode() if is_text else disk.read(Path(trials)))

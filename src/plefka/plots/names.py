@@ -1,6 +1,8 @@
-"""Names beside points, where they cover least."""
+"""Names beside points, where they cover least; and in lines that break where words end."""
 
+import re
 from collections.abc import Iterable, Sequence
+from textwrap import TextWrapper
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ PLACES = [
 ]
 BEFORE = {"left": 0.0, "bottom": 0.0, "center": 0.5, "right": 1.0, "top": 1.0}  # the share of a name before its place
 FARTHER = 40.0  # square pixels that a name covers rather than stand once more as far away
+WORD_END = re.compile(r"(\s+|[^\s_/-]*[_/-]+)")  # behind spaces, underscores, hyphens and slashes
 POINT, LINE = 10.0, 3.0  # pixels, the sides of squares that a point takes, and a place on a line
 
 
@@ -63,3 +66,11 @@ def _shared(boxes: np.ndarray, others: np.ndarray) -> np.ndarray:
     boxes = boxes[:, None]
     sides = np.minimum(boxes[..., 2:], others[:, 2:]) - np.maximum(boxes[..., :2], others[:, :2])
     return np.prod(np.maximum(sides, 0.0), axis=-1).sum(axis=1)
+
+
+def wrapped(name: str, letters: int, lines: int, longest: int = 0) -> str:
+    """The name in lines of so many letters; a word may have as many as `longest`, and only what is more is cut."""
+    wrapper = TextWrapper(letters, max_lines=lines, placeholder="...", break_long_words=False)
+    wrapper.wordsep_re = WORD_END
+    most = max(letters, longest)
+    return "\n".join(line if len(line) <= most else f"{line[: most - 3]}..." for line in wrapper.wrap(name))

@@ -16,8 +16,8 @@ from matplotlib.lines import Line2D
 
 from plefka.errors import InvalidInput
 from plefka.networks.graph import Graph
+from plefka.plots.names import wrapped
 from plefka.plots.style import COLOURS, LIGHT, MOST_DRAWN, Palette, axes_for, colour_bar, figure_of, is_light
-from plefka.plots.wrapped_names import wrapped
 
 if TYPE_CHECKING:
     from plefka.inference.solution import Solution

@@ -26,7 +26,7 @@ from plefka.questions.information import NUM_LEADING, TINY, Outcomes, SingleUnit
 from plefka.questions.units_off import UnitSet, UnitsOff
 
 MOST_CANDIDATES = 64  # that are computed from rows of their own, on and off
-MOST_ESTIMATED_BEST = 200  # that are computed exactly, of more than can be within the time: the best ones were among 160
+MOST_ESTIMATED_BEST = 200  # that are computed exactly, of too many for the time: the best were among 160
 FEW = 10  # for fewer of them than this, another method is asked
 MOST_TOGETHER = 5
 MOST_PAIRED, MOST_ADDED = 40, 100  # candidates of all pairs, and of one more
