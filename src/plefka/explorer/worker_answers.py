@@ -18,7 +18,9 @@ from plefka.explorer import opened_files
 from plefka.explorer.catalogue import Served
 from plefka.explorer.fault_ranking import PRIOR_DECIMALS, FaultsAsked, fault_ranking
 from plefka.explorer.outcomes import FAILED, MOST_CELLS, NO_MEMORY, Failure, UnknownUnit, answered, encoded, not_open
+from plefka.inference.ranking import CAUSES
 from plefka.inference.solution_tables import OF_CHECK
+from plefka.networks.evidence import Evidence, as_evidence
 from plefka.questions.case_interview import LATER
 
 MOST_TARGETS = 50  # names in an answer
@@ -88,6 +90,13 @@ class Answers:
             if state is not None
         }
 
+    def _rows(self, given: list[Mapping[str, Any]], *, of_causes: bool) -> Evidence:
+        """A row each; findings that nothing depends on take no time where only causes are ranked."""
+        rows = as_evidence(self.network, [self.evidence(row) for row in given])
+        return (
+            rows._replace(wanted=np.asarray(self.network.roots)) if of_causes and self.network.is_normalised else rows
+        )
+
     def conditions(self, fields: QuestionFields) -> dict[str, Any]:
         """What is set, and of which units one is on, as `infer` takes them."""
         do, exclusive = fields.get("do"), fields.get("exclusive")
@@ -124,10 +133,10 @@ class Answers:
     def _batch(self, questions: list[QuestionFields]) -> tuple[pf.Solution, list[dict[str, Any]]]:
         """All questions as rows of one batch, in which impossible evidence is an answer, not an error."""
         start = time.perf_counter()
-        evidence = [self.evidence(each["evidence"]) for each in questions]
-        faults = [self.faults(each) for each in questions]
-        first = questions[0]
+        faults, first = [self.faults(each) for each in questions], questions[0]
         check, conditions = first["check"], self.conditions(first)
+        of_causes = not check and all(each.units == CAUSES for each in faults)
+        evidence = self._rows([each["evidence"] for each in questions], of_causes=of_causes)
         solution = pf.infer(self.network, evidence, first["method"], throw=False, check=check, **conditions)
         rows = [solution.row(k) for k in range(len(questions))]
         contents = [
@@ -142,7 +151,8 @@ class Answers:
 
     def rows(self, fields: QuestionFields) -> dict[str, Any]:
         start = time.perf_counter()
-        evidence, faults = [self.evidence(row) for row in fields["rows"]], self.faults(fields)
+        faults = self.faults(fields)
+        evidence = self._rows(fields["rows"], of_causes=faults.units == CAUSES)
         solution = pf.infer(self.network, evidence, fields["method"], throw=False, **self.conditions(fields))
         contents = [self._content(solution.row(k), fields["top"], faults) for k in range(solution.num_rows)]
         return {"rows": contents, "seconds": time.perf_counter() - start}
@@ -213,8 +223,8 @@ class Answers:
 
     def _compare(self, fields: QuestionFields) -> dict[str, Any]:
         """One method, with the means of all units and the most probable causes."""
-        evidence, start = self.evidence(fields["evidence"]), time.perf_counter()
-        solution = pf.infer(self.network, [evidence], fields["method"], throw=False).row(0)
+        evidence, start = self._rows([fields["evidence"]], of_causes=True), time.perf_counter()
+        solution = pf.infer(self.network, evidence, fields["method"], throw=False).row(0)
         return {
             "method": fields["method"],
             "log_likelihood": solution.log_likelihood,
