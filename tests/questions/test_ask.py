@@ -244,6 +244,19 @@ def test_what_is_certain_has_one_outcome():
     assert "impossible" in str(pf.ask(net, {"a": 1}, ["sure"], ["b"], "exact"))
 
 
+def test_chances_lie_in_their_intervals():
+    exact = {each.unit: each for each in pf.ask(NET, SEEN).candidates}
+    assert all(each.interval == [each.probability] * 2 for each in exact.values())
+    for seed in range(3):
+        for each in pf.ask(NET, SEEN, method=f"gibbs[seed={seed}]").candidates:
+            low, high = each.interval
+            assert low < each.probability < high < low + 0.05
+            reach = (high - low) / 2
+            assert abs(exact[each.unit].probability - each.probability) < 2.5 * reach  # of five standard errors
+    for each in pf.ask(NET, SEEN, method="G12").candidates:
+        assert np.isnan(each.interval).all()
+
+
 def test_sets_of_an_approximate_method():
     found = pf.ask(NET, SEEN, method="bethe", together=3)
     exact = pf.ask(NET, SEEN, method="exact", together=3)

@@ -1,7 +1,10 @@
 """What `ask` answers: candidates with what each of their states would say, a set of tests, and whether to stop."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from plefka.errors import InvalidEvidence
 from plefka.methods.posterior import Accuracy
@@ -35,7 +38,8 @@ class Candidate:
     """A unit that could be observed: its expected information about the targets, in nats, and P(on | evidence).
 
     The `accuracy` says whether these are exact, or estimates. `cost` is that of observing it, and `outcomes` are what
-    its states, those that are possible, would do to the targets.
+    its states, those that are possible, would do to the targets. The `interval` is where the probability lies, in 95 of
+    100 cases; nan where that is not known.
     """
 
     unit: str
@@ -44,6 +48,7 @@ class Candidate:
     accuracy: Accuracy = Accuracy.ESTIMATE
     cost: float = 1.0
     outcomes: tuple[CandidateOutcome, ...] = ()
+    interval: Sequence[float] = (np.nan, np.nan)
 
     @property
     def information_per_cost(self) -> float:

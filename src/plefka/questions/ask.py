@@ -183,7 +183,10 @@ class _RowsOfOutcomes:
         codes = np.column_stack([solution.codes.log_partition, solution.codes.means[:, self.targets]])[1:]
         exact = np.array([weakest(some) is Accuracy.EXACT for some in codes.reshape(len(sets), -1)])
         exact &= ~((chance > 0) & (chance < TINY)).any(axis=1)
-        return Outcomes(chance, chance[..., None] * means, exact)
+        low, high = (np.reshape(end[1:], log_p.shape) for end in solution.log_likelihood_interval)
+        with np.errstate(invalid="ignore"):
+            reach = np.where(low == high, 0.0, (high - low) / 2)
+        return Outcomes(chance, chance[..., None] * means, exact, reach)
 
     def singles(self, units: np.ndarray) -> SingleUnits:
         """Each unit by itself."""
@@ -243,8 +246,9 @@ class _Asked:
             found.exact[lost], again = False, lost[: self.source.affordable(ASKED_SECONDS) // 2]
             if len(again):
                 better = self.rows.outcomes([(unit,) for unit in single.units[order[again]].tolist()])
-                found.chance[again], found.on[again], found.exact[again] = better
-        for at, chances, ons, exact in zip(order.tolist(), *found, strict=True):
+                found.chance[again], found.on[again], found.exact[again], found.reach[again] = better
+        ends = found.interval.tolist()
+        for at, chances, ons, exact, interval in zip(order.tolist(), *found[:3], ends, strict=True):
             outcomes = tuple(
                 self._outcome(state, float(chance), on / chance)
                 for state, chance, on in zip(("on", "off"), chances, ons, strict=True)
@@ -252,7 +256,7 @@ class _Asked:
             )
             unit, accuracy = single.units[at], Accuracy.EXACT if exact else Accuracy.ESTIMATE
             numbers = float(single.information[at]), float(chances[0]), accuracy, float(cost[unit])
-            described.append(Candidate(names[unit], *numbers, outcomes))
+            described.append(Candidate(names[unit], *numbers, outcomes, interval))
         return tuple(described)
 
     def _outcome(self, state: str, chance: float, then: np.ndarray) -> CandidateOutcome:

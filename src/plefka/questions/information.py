@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import entr
+from scipy.special import entr, expit
 
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
@@ -25,6 +25,24 @@ class Outcomes(NamedTuple):
     chance: np.ndarray  # (sets, outcomes)
     on: np.ndarray  # (sets, outcomes, targets)
     exact: np.ndarray  # (sets,)
+    reach: (
+        np.ndarray
+    )  # (sets, outcomes): how far ln P(outcome, evidence) may be off, in 95 of 100 cases; nan: not known
+
+    @classmethod
+    def exactly(cls, chance: np.ndarray, on: np.ndarray) -> "Outcomes":
+        """From sums, whose differences may be below 0 by rounding."""
+        chance = np.maximum(chance, 0.0)
+        return cls(chance, np.maximum(on, 0.0), np.ones(len(chance), bool), np.zeros(chance.shape))
+
+    @property
+    def interval(self) -> np.ndarray:
+        """(sets, 2): where P(the first of two outcomes | evidence) lies, low and high."""
+        with np.errstate(divide="ignore"):
+            log_odds = np.log(self.chance[:, 0]) - np.log(self.chance[:, 1])
+        reach = np.hypot(*self.reach.T)
+        ends = expit(np.stack([log_odds - reach, log_odds + reach], axis=-1))
+        return np.where(reach[:, None] == 0, self.chance[:, :1], ends)
 
     def information(self) -> np.ndarray:
         """(sets,): the mutual information of the set with each target, summed over the targets."""

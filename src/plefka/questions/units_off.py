@@ -181,7 +181,7 @@ class UnitsOff:
             on[1][:, summed] = with_target[at]
             on[1][:, ~summed] = off[at, None] * _lowered(others, fields[at].toarray())
             on[0][:, summed], on[0][:, ~summed] = now - on[1][:, summed], others - on[1][:, ~summed]
-            return Outcomes(chance[:, at].T, np.maximum(np.moveaxis(on, 0, 1), 0.0), np.ones(len(at), bool))
+            return Outcomes.exactly(chance[:, at].T, np.moveaxis(on, 0, 1))
 
         return SingleUnits(units, information, off, outcomes)
 
@@ -205,4 +205,4 @@ class UnitsOff:
             either, off = (np.arange(2**size) >> at & 1 == state for state in (0, 1))
             chance[:, either] -= chance[:, off]
             on[:, either] -= on[:, off]
-        return Outcomes(np.maximum(chance, 0.0), np.maximum(on, 0.0), np.ones(len(sets), bool))
+        return Outcomes.exactly(chance, on)
