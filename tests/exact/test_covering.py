@@ -1,5 +1,6 @@
 """Sums over sets of findings, beside plain sums over all states of the causes and beside elimination."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -19,7 +20,7 @@ def row_of(rng: np.random.Generator, priors: np.ndarray, findings: int) -> Cover
     with np.errstate(divide="ignore"):
         theta = -np.log1p(-q)
     log_odds = np.log(priors) - np.log1p(-priors)
-    return CoveringSum(log_odds, -np.log1p(-leak), theta, np.arange(shape[1]), np.arange(findings))
+    return CoveringSum(log_odds[:, None], -np.log1p(-leak)[:, None], theta, np.arange(shape[1]), np.arange(findings))
 
 
 def plain_sums(row: CoveringSum) -> tuple[float, np.ndarray, np.ndarray]:
@@ -27,8 +28,8 @@ def plain_sums(row: CoveringSum) -> tuple[float, np.ndarray, np.ndarray]:
     z, on, off = 0.0, np.zeros(len(row.log_odds)), np.zeros(len(row.leak))
     for state in product((False, True), repeat=len(row.log_odds)):
         S = np.array(state)
-        weight = np.exp(row.log_odds[S].sum())
-        field = row.leak + row.theta[:, S].sum(axis=1)
+        weight = np.exp(row.log_odds[S, 0].sum())
+        field = row.leak[:, 0] + row.theta[:, S].sum(axis=1)
         f = -np.expm1(-field)
         z, on = z + weight * f.prod(), on + weight * f.prod() * S
         off += [weight * np.exp(-field[i]) * np.delete(f, i).prod() for i in range(len(f))]
@@ -49,15 +50,32 @@ def test_plain_sums(kind, all_subtracted, monkeypatch):
         }[kind]
         row = row_of(rng, priors, findings)
         z, on, off = plain_sums(row)
-        log_z, means, slopes = row.sums()
+        (log_z,), means, slopes = row.sums()
         if z == 0:
             assert log_z == -np.inf
             continue
         tolerance = 1e-9  # a sum may be the difference of others 1e5 times as large, and not more
         assert log_z == pytest.approx(np.log(z), abs=tolerance)
-        np.testing.assert_allclose(means, on / z, atol=tolerance)
+        np.testing.assert_allclose(means[:, 0], on / z, atol=tolerance)
         slope_tolerance = 1e-8 if all_subtracted else tolerance  # slopes are parts of it, and may be thousands
-        np.testing.assert_allclose(slopes, off / z, rtol=slope_tolerance, atol=slope_tolerance)
+        np.testing.assert_allclose(slopes[:, 0], off / z, rtol=slope_tolerance, atol=slope_tolerance)
+
+
+@pytest.mark.parametrize("at_once", [2**16, 2**6])
+def test_several_rows_have_the_sums_of_each(at_once, monkeypatch):
+    monkeypatch.setattr(covering, "ENTRIES", at_once)  # tables of one row, and of many
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        causes, findings = int(rng.integers(1, 8)), int(rng.integers(1, 7))
+        one = row_of(rng, 10.0 ** rng.uniform(-5, -0.5, causes), findings)
+        lower = rng.uniform(0, 5, (causes, 9)) * (rng.random((causes, 9)) < 0.5)  # as units that are off make them
+        leaks = one.leak * rng.uniform(0.5, 1, (findings, 9))
+        found = replace(one, log_odds=one.log_odds - lower, leak=leaks).sums()
+        for row in range(9):
+            some = slice(row, row + 1)
+            alone = replace(one, log_odds=one.log_odds - lower[:, some], leak=leaks[:, some]).sums()
+            for numbers, number in zip(found, alone, strict=True):
+                np.testing.assert_allclose(numbers[..., some], number, rtol=1e-8, atol=1e-9)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The sum over all causes of a two-layer noisy-or row, by the sets of findings that they switch on together.
+"""The sum over all causes of two-layer noisy-or rows, by the sets of findings that they switch on together.
 
 All findings of a row are on: switched on by the leak or by a cause. A cause k with odds r_k switches on the findings T
 and no other with weight r_k prod_T q_i prod_{not T} a_i, a = 1 - q. Causes that are rare add up to one table over sets,
@@ -18,16 +18,17 @@ others are on (T. Harris 1960).
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 
 from plefka.exact.cost import COVER_CALL, COVER_SET, COVER_UNION, LITTLE, MOST_COVERED, NUMBERS_PER_GIB
 from plefka.exact.log_factors import FactorWriter
 
 MOST_LOST, MOST_SUBTRACTED = 1e8, 1e5  # times as much as a sum is: what may be subtracted at most, and what then is
 MOST_POWERS, NEGLIGIBLE, MUCH = 8, 1e-11, 0.25  # powers of the odds of rare causes, what is left, and of the second
-ENTRIES = 2**16  # of products over unions that are made at once
+ENTRIES = 2**16  # of products over unions that are made at once, and sets times rows
 LEAST_SUM = 1e-250  # which plain numbers can hold
 Spread = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 FIRST: Spread = ((0,), (0, 1), (1,))  # a0, a0 + a1, a1
@@ -57,10 +58,13 @@ def _products(a: np.ndarray, b: np.ndarray, how: tuple[Spread, Spread, tuple]) -
 
 @dataclass(frozen=True, eq=False)
 class CoveringSum:
-    """A row of causes and findings that are on; ln Z is that of sum_S prod_k r_k^S_k prod_i (1 - exp(-field_i))."""
+    """Rows of the same causes and the same findings that are on, with odds and leaks of their own.
 
-    log_odds: np.ndarray  # (causes,)
-    leak: np.ndarray  # (findings,)
+    ln Z of a row is that of sum_S prod_k r_k^S_k prod_i (1 - exp(-field_i)).
+    """
+
+    log_odds: np.ndarray  # (causes, rows)
+    leak: np.ndarray  # (findings, rows)
     theta: np.ndarray  # (findings, causes): -ln a
     causes: np.ndarray  # which units they are
     findings: np.ndarray
@@ -69,10 +73,10 @@ class CoveringSum:
     def order(self) -> tuple[np.ndarray, int]:
         """Findings in the order in which they are summed over, and how many of the first are subtracted.
 
-        These are the most probable ones, and no more than it takes for a quick sum.
+        These are the most probable ones, in the row where they are least so, and no more than it takes for a quick sum.
         """
-        odds, q = np.exp(self.log_odds), -np.expm1(-self.theta)
-        on = -np.expm1(-self.leak + np.log1p(-odds / (1 + odds) * q).sum(axis=1))
+        odds, q = np.exp(self.log_odds.min(axis=1)), -np.expm1(-self.theta)
+        on = -np.expm1(-self.leak.min(axis=1) + np.log1p(-odds / (1 + odds) * q).sum(axis=1))
         order, lost = np.argsort(-on, kind="stable"), np.log(2 - on) - np.log(np.maximum(on, LEAST_SUM))
         most = int((np.cumsum(lost[order]) <= np.log(MOST_LOST)).sum())
         return order, next((count for count in range(most) if self._union_seconds(count) <= LITTLE), most)
@@ -83,7 +87,7 @@ class CoveringSum:
     @cached_property
     def powers(self) -> np.ndarray:
         """(causes,): how many powers of the odds of each count; 0: the cause is not rare, and summed over by itself."""
-        odds, q = np.exp(self.log_odds), -np.expm1(-self.theta)
+        odds, q = np.exp(self.log_odds.max(axis=1)), -np.expm1(-self.theta)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             beside_first = np.stack([
                 np.where(q > 0, -np.expm1(-power * self.theta) / q, 1.0).prod(axis=0) * odds ** (power - 1) / power
@@ -93,8 +97,8 @@ class CoveringSum:
         return np.where(is_rare, 1 + (beside_first > NEGLIGIBLE).sum(axis=0), 0)
 
     @cached_property
-    def seconds(self) -> float:
-        """What it takes; infinite where it does not fit in memory."""
+    def row_seconds(self) -> float:
+        """What each takes alone; infinite where it does not fit in memory."""
         edges, size = np.count_nonzero(self.theta, axis=0), len(self.leak)
         rare, common = self.powers * 2.0**edges, (self.powers == 0) * 2.0**size
         if (2 * rare + common).sum() + size * 2.0**size > NUMBERS_PER_GIB:
@@ -104,68 +108,89 @@ class CoveringSum:
 
     @classmethod
     def of(cls, writer: FactorWriter) -> "CoveringSum | None":
-        """A row whose factors are prepared; None where not all hidden units are roots that make findings probable."""
+        """Rows whose factors are prepared; None where not all hidden units are roots that make findings probable."""
         if writer.free[writer.child].any() or (writer.weight < 0).any():
             return None
         causes, cause = np.unique(writer.parent, return_inverse=True)
         findings, finding = np.unique(writer.child, return_inverse=True)
-        log_odds = writer.prior[causes, 1, 0] - writer.prior[causes, 0, 0]
+        log_odds = writer.prior[causes, 1] - writer.prior[causes, 0]
         if len(findings) > MOST_COVERED or not (np.abs(log_odds) < np.log(1 / LEAST_SUM)).all():
             return None
         theta = np.zeros((len(findings), len(causes)))
         theta[finding, cause] = writer.weight[:, 0]
-        return cls(log_odds, writer.fields[findings, 0], theta, causes, findings)
+        return cls(log_odds, writer.fields[findings], theta, causes, findings)
 
-    def sums(self) -> tuple[float, np.ndarray, np.ndarray]:
-        """ln Z, the means of causes, and d ln Z / d leak of findings; ln Z is -inf where plain numbers lose it.
+    def sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """ln Z (rows,), the means of causes, and d ln Z / d leak of findings; ln Z is -inf where plain numbers lose it.
 
         Where what is subtracted turns out to hide the sum, fewer findings are subtracted.
         """
         order, count = self.order
-        while (found := self._sums_with(order, count)) is None:
-            count //= 2
-        return found
+        terms, step = list(_rare(self.theta[order], self.powers)), max(1, ENTRIES >> len(order))
+        found = []
+        for first in range(0, self.leak.shape[1], step):
+            rows, subtracted = slice(first, first + step), count
+            while (part := self._sums_of(rows, order, subtracted, terms)) is None:
+                subtracted //= 2
+            found.append(part)
+        log_z, means, slopes = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
+        return log_z, means, slopes[np.argsort(order)]
 
-    def _sums_with(self, order: np.ndarray, count: int) -> tuple[float, np.ndarray, np.ndarray] | None:
-        leak, theta, odds = self.leak[order], self.theta[order], np.exp(self.log_odds)
-        terms, table = list(_rare(theta, odds, self.powers)), np.zeros(2 ** len(order))
-        for power, _, weight, sets in terms:
-            table += np.bincount(sets.ravel(), weight.ravel() / power, len(table))
-        table = _along_first(table, count, back=False).reshape(2**count, -1).T  # (sets, states of those first)
-        levels, signs = _exponential(table), reduce(np.kron, ([-np.exp(-one), 1.0] for one in leak[:count]), np.ones(1))
-        covered = reduce(np.kron, ([1.0, -np.expm1(-one)] for one in leak[count:]), np.ones(1))
+    def _sums_of(self, rows: slice, order: np.ndarray, count: int, terms: list) -> tuple[np.ndarray, ...] | None:
+        """Of some rows, slopes in this order. Tables have a column for each state of those first and each row."""
+        odds, leak, theta = np.exp(self.log_odds[:, rows]), self.leak[order][:, rows], self.theta[order]
+        num, states = odds.shape[1], 2**count
+        table = np.zeros((2 ** len(order), num))
+        for power, some, sets in terms:
+            table += sets.T @ (_signed(odds[some], power) / power)
+        table = _along_first(table, count, back=False).reshape(states, -1, num)
+        table = np.moveaxis(table, 1, 0).reshape(-1, states * num)  # (sets, states of those first times rows)
+        levels, signs = _exponential(table), _kron(-np.exp(-leak[:count]), np.ones((count, num))).ravel()
+        covered = _kron(np.ones((len(order) - count, num)), -np.expm1(-leak[count:]))  # chances that some are covered
         together, common = levels[-1] + (np.arange(len(table)) == 0)[:, None], np.flatnonzero(self.powers == 0).tolist()
-        steps, weights = [np.repeat(covered[:, None], 2**count, axis=1)], []  # chances that some findings are covered
+        steps, weights = [np.tile(covered, states)], []
         for cause in common:
-            weights.append(reduce(np.kron, ([np.exp(-one), 1.0] for one in theta[:count, cause]), odds[[cause]]))
+            off = _kron(np.exp(-theta[:count, [cause]]), np.ones((count, 1)))
+            weights.append((off * odds[cause]).ravel())
             steps.append(steps[-1] + weights[-1] * _acted(steps[-1], theta[count:, cause], back=False))
-        parts = signs * (together * steps[-1][::-1]).sum(axis=0)
-        z = float(parts.sum())
-        if count and not np.abs(parts).sum() <= MOST_SUBTRACTED * z:
+        parts = (signs * (together * steps[-1][::-1]).sum(axis=0)).reshape(states, num)
+        z = parts.sum(axis=0)
+        if count and not (np.abs(parts).sum(axis=0) <= MOST_SUBTRACTED * z).all():
             return None
-        if not z > LEAST_SUM:
-            return -np.inf, np.full(len(odds), np.nan), leak * np.nan
-        means, slopes, back = np.zeros(len(odds)), np.zeros(len(leak)), signs * together[::-1] / z
+        z = np.where(z > LEAST_SUM, z, np.nan)
+        means, slopes, share = np.zeros(odds.shape), np.zeros(leak.shape), signs / np.tile(z, states)
+        back = share * together[::-1]
         for cause, weight, step in zip(common[::-1], weights[::-1], steps[-2::-1], strict=True):
-            means[cause] = (back * weight * _acted(step, theta[count:, cause], back=False)).sum()
+            means[cause] = (back * weight * _acted(step, theta[count:, cause], back=False)).reshape(-1, num).sum(axis=0)
             back = back + weight * _acted(back, theta[count:, cause], back=True)
-        for place, finding in enumerate(order.tolist()):
+        for place in range(len(order)):
             if place < count:
-                slopes[finding] = -parts.reshape(2**place, 2, -1)[:, 0].sum() / z
+                slopes[place] = -parts.reshape(2**place, 2, -1, num)[:, 0].sum(axis=(0, 1)) / z
             else:
-                off, on = (each.reshape(2 ** (place - count), 2, -1) for each in (steps[0], back))
-                slopes[finding] = np.exp(-leak[place]) * (on[:, 1] * off[:, 0]).sum()
-        slope = _exponential_back(levels, signs * steps[-1][::-1] / z) * np.exp(table)
-        slope = _along_first(slope.T.ravel(), count, back=True)
-        for _, some, weight, sets in terms:
-            means[some] += (weight * slope[sets]).sum(axis=1)
-        return float(np.log(z)), means, slopes
+                off, on = (each.reshape(2 ** (place - count), 2, -1, num) for each in (steps[0], back))
+                slopes[place] = np.exp(-leak[place]) * (on[:, 1] * off[:, 0]).sum(axis=(0, 1))
+        slope = _exponential_back(levels, share * steps[-1][::-1]) * np.exp(table)
+        slope = np.moveaxis(slope.reshape(-1, states, num), 1, 0).reshape(-1, num)
+        slope = _along_first(slope, count, back=True)
+        for power, some, sets in terms:
+            means[some] += _signed(odds[some], power) * (sets @ slope)
+        return np.where(np.isnan(z), -np.inf, np.log(z)), means, slopes
 
 
-def _rare(
-    theta: np.ndarray, odds: np.ndarray, powers: np.ndarray
-) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
-    """By power and number of edges: causes, and (causes, 2^edges) the sets that they may switch on, with weights."""
+def _signed(odds: np.ndarray, power: int) -> np.ndarray:
+    return -((-odds) ** power)
+
+
+def _kron(off: np.ndarray, on: np.ndarray) -> np.ndarray:
+    """(2^units, rows): the products over units, each of which is off or on, (units, rows); the first varies slowest."""
+    table = np.ones((1, off.shape[1]))
+    for pair in np.stack([off, on], axis=1):
+        table = (table[:, None] * pair).reshape(-1, off.shape[1])
+    return table
+
+
+def _rare(theta: np.ndarray, powers: np.ndarray) -> Iterator[tuple[int, np.ndarray, sp.csr_array]]:
+    """By number of edges and power: causes, and the sets that they may switch on, (causes, sets), with weights."""
     degree = np.count_nonzero(theta, axis=0)
     bit = 2 ** np.arange(len(theta))[::-1]
     for edges in np.unique(degree[powers > 0]).tolist():
@@ -173,12 +198,14 @@ def _rare(
         which = np.nonzero(theta[:, alike].T)[1].reshape(len(alike), edges)
         for power in range(1, powers[alike].max() + 1):
             some = powers[alike] >= power
-            weight, sets = -((-odds[alike[some]]) ** power)[:, None], np.zeros((some.sum(), 1), int)
+            weight, sets = np.ones((some.sum(), 1)), np.zeros((some.sum(), 1), int)
             for edge in which[some].T:
                 one = power * theta[edge, alike[some]][:, None]
                 weight = np.concatenate([weight * np.exp(-one), weight * -np.expm1(-one)], axis=1)
                 sets = np.concatenate([sets, sets + bit[edge][:, None]], axis=1)
-            yield power, alike[some], weight, sets
+            starts = np.arange(0, weight.size + 1, 2**edges)
+            shape = len(weight), 2 ** len(theta)
+            yield power, alike[some], sp.csr_array((weight.ravel(), sets.ravel(), starts), shape=shape)
 
 
 def _along_first(table: np.ndarray, count: int, *, back: bool) -> np.ndarray:

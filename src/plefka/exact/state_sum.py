@@ -162,24 +162,28 @@ class CoveredSum(StateSum):
         return True
 
     @cached_property
-    def covering(self) -> dict[int, tuple[CoveringSum, FactorWriter]]:
-        """By row: those that are quicker this way."""
-        found, edges, question = {}, EdgeList.of(self.question.storage), self.question
+    def covering(self) -> list[tuple[CoveringSum, FactorWriter]]:
+        """Rows that are quicker this way, those of the same causes and findings together."""
+        found, edges, question = [], EdgeList.of(self.question.storage), self.question
         free, on = question.free, question.model.counted & (question.free | (question.values == 1))
-        live = free[edges.parent] & on[edges.child]
-        for row in np.flatnonzero(live.sum(axis=0) >= FEWEST_COVERED).tolist():
-            writer = FactorWriter(question, edges, np.array([row]), False)
-            sets = None if writer.prepared() else CoveringSum.of(writer)
-            if sets is None:
-                continue
-            eliminated = STEP * STEPS_PER_EDGE * np.count_nonzero(sets.theta)  # at least
-            if sets.seconds <= eliminated or sets.seconds <= StateSum(question.take([row])).seconds:
-                found[row] = sets, writer
+        large = np.flatnonzero((free[edges.parent] & on[edges.child]).sum(axis=0) >= FEWEST_COVERED)
+        for rows in patterns(question.take(large)) if len(large) else []:
+            weight = edges.weight[:, large[rows]] if edges.weight.shape[1] > 1 else edges.weight
+            for some in [large[rows]] if (weight == weight[:, :1]).all() else large[rows][:, None]:
+                writer = FactorWriter(question, edges, some, False)
+                sets = None if writer.prepared() else CoveringSum.of(writer)
+                if sets is None:
+                    continue
+                eliminated = STEP * STEPS_PER_EDGE * np.count_nonzero(sets.theta)  # at least
+                alone = question.take(some[:1])
+                if sets.row_seconds <= eliminated or sets.row_seconds <= StateSum(alone).seconds:
+                    found.append((sets, writer))
         return found
 
     @cached_property
     def other_rows(self) -> np.ndarray:
-        return np.setdiff1d(np.arange(self.question.num_rows), list(self.covering))
+        covered = [writer.rows for _, writer in self.covering]
+        return np.setdiff1d(np.arange(self.question.num_rows), np.concatenate([[], *covered]).astype(int))
 
     @cached_property
     def others(self) -> StateSum:
@@ -188,8 +192,8 @@ class CoveredSum(StateSum):
     def seconds_by(self, owner: np.ndarray, count: int) -> np.ndarray:
         rows = self.other_rows
         total = self.others.seconds_by(owner[rows], count) if len(rows) else np.zeros(count)
-        for row, (sets, _) in self.covering.items():
-            total[owner[row]] += sets.seconds
+        for sets, writer in self.covering:
+            total += sets.row_seconds * np.bincount(owner[writer.rows], minlength=count)
         return total
 
     @property
@@ -202,7 +206,7 @@ class CoveredSum(StateSum):
     def __str__(self) -> str:
         if len(self.other_rows):
             return str(self.others)
-        return f"a sum over sets of {max(len(sets.leak) for sets, _ in self.covering.values())} findings"
+        return f"a sum over sets of {max(len(sets.leak) for sets, _ in self.covering)} findings"
 
     def sums(self, dtype: str) -> Sums:
         question, rows = self.question, self.other_rows
@@ -210,18 +214,17 @@ class CoveredSum(StateSum):
         slopes = np.zeros(means.shape)
         if len(rows):
             log_z[rows], means[:, rows], slopes[:, rows] = self.others.sums(dtype)
-        for row, (sets, writer) in self.covering.items():
-            found, of_causes, of_leaks = sets.sums()
-            if np.isneginf(found):
-                log_z[[row]], means[:, [row]], slopes[:, [row]] = StateSum(question.take([row])).sums(dtype)
-                continue
-            (off, on), free = writer.prior[:, :, 0].T, writer.free
+        for sets, writer in self.covering:
+            rows, free, (found, of_causes, of_leaks) = writer.rows, writer.free, sets.sums()
+            off, on = writer.prior[:, 0], writer.prior[:, 1]
             alone = np.logaddexp(off, on)
-            means[:, row] = np.where(free, np.exp(on - alone), 0.0)
-            means[sets.causes, row], alone[sets.causes] = of_causes, off[sets.causes]
-            log_z[row] = writer.constant[0] + alone[free].sum() + found
-            answer = EliminationAnswer(log_z[[row]], sets.causes, of_causes[:, None], sets.findings, of_leaks[:, None])
-            slopes[:, [row]] = slopes_of(question, writer, means[:, [row]], answer)
+            means[:, rows] = np.where(free[:, None], np.exp(on - alone), 0.0)
+            means[np.ix_(sets.causes, rows)], alone[sets.causes] = of_causes, off[sets.causes]
+            log_z[rows] = writer.constant + alone[free].sum(axis=0) + found
+            answer = EliminationAnswer(log_z[rows], sets.causes, of_causes, sets.findings, of_leaks)
+            slopes[:, rows] = slopes_of(question, writer, means[:, rows], answer)
+            if (lost := rows[np.isneginf(found)]).size:
+                log_z[lost], means[:, lost], slopes[:, lost] = StateSum(question.take(lost)).sums(dtype)
         return log_z, means, slopes
 
 
