@@ -2,20 +2,19 @@
 
 import { contentOf, isSame } from "./case.js";
 import { button, byId, fill, listed, listen, make, put, told } from "./elements.js";
-import { casesIn, checked, exportAll, exportOne, GUESSES } from "./shared_case.js";
+import { casesIn, checked, exportAll, exportOne } from "./shared_case.js";
 import { now, read, write } from "./storage.js";
 import { about, counted, moment } from "./words.js";
 
 const OPEN = "plefka-open-case"; // of this tab
 const SHOWN = 200; // cases of a list; the search finds others
-const LONG = 60; // letters of a name inside a sentence
 
 // open(record, key): show a case on the page; compare(key): beside the open one
 export function savedCases(network, units, theCase, store, { open, compare }) {
 	const dialog = byId("cases-dialog");
 	const drafts = new Map(); // id -> {name, note} of a case that is not saved
 	const deleted = []; // [key, record], which can be taken back until the page is left
-	const before = read(OPEN, "sessionStorage"); // the case that was open when the page was loaded again
+	const reloaded = read(OPEN, "sessionStorage"); // the case that was open when the page was loaded again
 	let best = null; // the first cause of the answer: {name, probability, accuracy}
 
 	listen(theCase, "change", () => {
@@ -46,8 +45,8 @@ export function savedCases(network, units, theCase, store, { open, compare }) {
 
 	// What the address holds is the case that was open before, if it is the same.
 	function resume() {
-		const record = before && store.get(before);
-		if (record && isSame(record.content, theCase.content)) theCase.id = before;
+		const record = reloaded && store.get(reloaded);
+		if (record && isSame(record.content, theCase.content)) theCase.id = reloaded;
 	}
 
 	function answered(first) {
@@ -112,9 +111,8 @@ export function savedCases(network, units, theCase, store, { open, compare }) {
 		const [isSaved, isStored] = [saved() !== null, store.isStored(id)];
 		const state = !isSaved ? " (not saved)" : isStored ? "" : " (not stored)";
 		const shown = byId("case-shown");
-		shown.hidden = !name;
 		if (shown.textContent !== `Case: ${name}${state}`) // which would be said again
-			put(shown, { title: name }, "Case: ", make("bdi", name), state);
+			put(shown, { hidden: !name, title: name }, "Case: ", make("bdi", name), state);
 		document.body.classList.toggle("is-unstored", !isStored);
 		byId("clear").disabled = !observations.size && !isSaved;
 		for (const [field, value] of [["case-name", name], ["case-note", note]])
@@ -153,13 +151,13 @@ export function savedCases(network, units, theCase, store, { open, compare }) {
 		const row = fill("saved-case", {
 			".case-title": { id: key, onclick: () => openSaved(key, record) },
 			".case-title bdi": name,
-			".hint": [
+			".facts": [
 				counted(Object.keys(content.evidence).length, "observation"),
 				first && [" · first: ", make("bdi", first.name), ` ${about(first.probability, first.accuracy)}`],
 				` · changed ${moment(changed)} · created ${moment(created)}`,
-				fingerprint && fingerprint !== network.fingerprint && " · saved with another version of this network",
-				!store.isStored(key) && make("strong", " · only in this window: export it"),
 			],
+			".is-other": { hidden: !fingerprint || fingerprint === network.fingerprint },
+			strong: { hidden: store.isStored(key) },
 			".case-note bdi": note,
 			".case-actions": Object.entries(acts).map(action),
 		});
@@ -254,7 +252,7 @@ export function savedCases(network, units, theCase, store, { open, compare }) {
 
 	// Of a case of a file: {record, problems: a sentence for each observation that does not fit}
 	function imported({ name, note = "", changed = now(), created = changed, ...found }, guessed) {
-		const { good, problems } = checked(found.evidence, units, GUESSES - guessed);
+		const { good, problems } = checked(found.evidence, units, guessed);
 		const { fingerprint, network_version, default_method: method } = network;
 		if (!problems.length) found.evidence = Object.fromEntries(good);
 		const labels = { name: name.trim() || "Case without a name", note, created, changed, fingerprint, network_version };
@@ -274,7 +272,5 @@ function has({ name, note, content }, words) {
 	return words.every((word) => text.includes(word));
 }
 
-function short(name) {
-	const letters = [...name];
-	return letters.length > LONG ? `${letters.slice(0, LONG - 1).join("")}…` : name;
-}
+// A name inside a sentence.
+const short = (name) => name.replace(/^(.{59}).{2,}$/su, "$1…");

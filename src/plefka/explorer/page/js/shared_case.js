@@ -7,7 +7,7 @@ import { tried } from "./storage.js";
 
 const LONGEST = 2000; // characters of a value that this page does not know, in a link
 const LARGEST = 5e6; // bytes of a file
-export const GUESSES = 20; // "did you mean", which takes time in a large network
+const GUESSES = 20; // "did you mean", which takes time in a large network
 const [ONE, MANY, NETWORK] = ["plefka-case", "plefka-cases", "plefka"]; // formats of files
 const NETWORK_NAMES =
 	/(\.(bif|xmlbif|bifxml|xml|uai|erg|xdsl|net|dne|dnet|dsc|npz|xlsx)|(causes|findings)\.csv)(\.gz)?$/i;
@@ -97,16 +97,16 @@ function labelled(found) {
 	return { ...found, name: textOf(name), note: textOf(note), created: timeOf(created), changed: timeOf(changed) };
 }
 
-// The observations that fit this network, and a sentence for each that does not. Only in the first few of them another
-// name is guessed.
-export function checked(evidence, units, guesses = GUESSES) {
+// The observations that fit this network, and a sentence for each that does not. Another name is guessed
+// in the first few of them; guessed: in how many already.
+export function checked(evidence, units, guessed = 0) {
 	const good = new Map();
 	const problems = [];
 	for (const [name, given] of Object.entries(evidence)) {
 		const isKnown = units.has(name);
 		const value = isKnown ? valueOf(given, name, units) : null;
 		const words = () => [...new Set(["0", "1", ...units.words(name)])].join(", ");
-		if (!isKnown) problems.push(unknown(name, units, problems.length < guesses));
+		if (!isKnown) problems.push(unknown(name, units, guessed + problems.length < GUESSES));
 		else if (value === undefined) problems.push(told("no-value", name, words(), JSON.stringify(given)));
 		else if (value !== null) good.set(name, value);
 	}
