@@ -1,219 +1,270 @@
-// The dialog of saved cases: the open one, and the list of all that this browser keeps for the network.
+// Saved cases: the open one, which is kept in step once it is saved, and all that this browser keeps for the network.
 
-import { isSame } from "./case.js";
-import { casesIn, exportAll, exportOne, isOpened, recordOf } from "./case_files.js";
+import { contentOf, isSame } from "./case.js";
 import { button, byId, fill, listed, listen, make, put, told } from "./elements.js";
-import { OpenCase } from "./open_case.js";
-import { BadCase } from "./shared_case.js";
-import { now } from "./storage.js";
+import { casesIn, checked, exportAll, exportOne } from "./shared_case.js";
+import { now, read, write } from "./storage.js";
 import { about, counted, moment } from "./words.js";
 
-const FEW = 8; // cases that need no search
+const OPEN = "plefka-open-case"; // of this tab
 const SHOWN = 200; // cases of a list; the search finds others
-const LONG = 60; // letters of a name inside a sentence
 
-export class Cases {
-	// open(record, key): show a case on the page; compare(key): beside the open one, or null
-	constructor(network, units, theCase, store, { open, compare }) {
-		Object.assign(this, { network, units, theCase, store, open, compare });
-		this.opened = new OpenCase(network, theCase, store, (key) => this.#list(key));
-		this.deleted = []; // [key, record], which can be taken back until the page is left
-		this.dialog = byId("cases-dialog");
-		listen("cases", "click", () => this.show());
-		listen("cases-search", "input", () => this.#list());
-		listen("cases-export", "click", () => exportAll(this.#records(), network));
-		listen("cases-file", "change", ({ target }) => this.#import([...target.files]));
-		listen(this.dialog, "drop", (event) => {
-			event.preventDefault();
-			event.stopPropagation(); // the page itself would open it
-			this.#import([...(event.dataTransfer?.files ?? [])]);
-		});
-		listen(window, "storage", ({ key }) => this.#elsewhere(key));
-		listen(window, "beforeunload", (event) => {
-			if (store.unstored.size) event.preventDefault();
-		});
+// open(record, key): show a case on the page; compare(key): beside the open one
+export function savedCases(network, units, theCase, store, { open, compare }) {
+	const dialog = byId("cases-dialog");
+	const drafts = new Map(); // id -> {name, note} of a case that is not saved
+	const deleted = []; // [key, record], which can be taken back until the page is left
+	const reloaded = read(OPEN, "sessionStorage"); // the case that was open when the page was loaded again
+	let best = null; // the first cause of the answer: {name, probability, accuracy}
+
+	listen(theCase, "change", () => {
+		best = null;
+		follow();
+	});
+	for (const kind of ["input", "submit"]) listen("case-form", kind, writeLabel);
+	listen("cases", "click", show);
+	listen("cases-search", "input", () => draw());
+	listen("cases-export", "click", () => exportAll(records(), network));
+	listen("cases-file", "change", ({ target }) => add([...target.files]));
+	listen(window, "storage", ({ key }) => followOther(key));
+	listen(window, "beforeunload", (event) => store.unstored.size && event.preventDefault());
+
+	const records = () => store.all().map(([, record]) => record);
+
+	// Of the open case, if it is saved, or null.
+	const saved = () => store.get(theCase.id);
+
+	// {name, note, ...}, if there is a name
+	const label = () => saved() ?? drafts.get(theCase.id) ?? {};
+
+	// A case that is not saved, or not any more.
+	const named = (id, { name, note }) => drafts.set(id, { name, note });
+
+	// Whether the saved case is not what is on the page.
+	const isOther = () => saved() !== null && !isSame(saved().content, theCase.content);
+
+	// What the address holds is the case that was open before, if it is the same.
+	function resume() {
+		const record = reloaded && store.get(reloaded);
+		if (record && isSame(record.content, theCase.content)) theCase.id = reloaded;
 	}
 
-	show() {
-		put("cases-address", location.host);
-		put("cases-said", "");
-		put("cases-problems", "");
-		byId("cases-search").value = "";
-		this.opened.show();
-		this.#list();
-		if (!this.dialog.open) this.dialog.showModal();
+	function answered(first) {
+		const record = saved();
+		best = first;
+		if (!record || isSame(best, record.first)) return;
+		store.put(theCase.id, { ...record, first: best });
+		if (!dialog.open) draw(); // a list stays as it is while it is used
 	}
 
-	#records() {
-		return this.store.all().map(([, record]) => record);
+	// A saved case is kept in step.
+	function follow() {
+		if (isOther()) keep();
+		write(OPEN, theCase.id, "sessionStorage");
+		draw();
 	}
 
 	// Another window changed or deleted a case.
-	#elsewhere(key) {
-		if (this.dialog.open) this.#list();
-		if (key !== this.theCase.id) return;
-		const record = this.store.get(key);
-		if (record && !isSame(record.content, this.theCase.content)) this.#open(key, record);
-		else this.opened.show();
+	function followOther(key) {
+		if (key === theCase.id && isOther()) openSaved(key, saved());
+		else draw();
 	}
 
-	// The list anew. The focus goes to the button with this word in the row of a case, or to its title.
-	#list(focused = null, word = "") {
-		const all = this.store.all();
+	// A saved case always has a name.
+	function writeLabel(event) {
+		event.preventDefault();
+		const [field, { value: note }] = byId("case-form").elements;
+		const name = field.value.trim();
+		if (saved()) change(theCase.id, { name: name || saved().name, note, changed: now() });
+		else if (event.type === "submit") {
+			field.value = name || `Case of ${moment(Date.now())}`;
+			keep({ name: field.value, note, created: now() });
+		} else {
+			named(theCase.id, { name, note });
+			draw();
+		}
+	}
+
+	function keep(labels) {
+		const { fingerprint, network_version } = network;
+		const { id, content } = theCase;
+		change(id, { ...labels, changed: now(), fingerprint, network_version, content, first: best });
+	}
+
+	function change(key, parts, focused) {
+		store.put(key, { ...store.get(key), ...parts });
+		draw(focused);
+	}
+
+	function show() {
+		for (const id of ["cases-said", "cases-problems"]) put(id, "");
+		put("cases-address", location.host);
+		byId("cases-search").value = "";
+		dialog.showModal();
+		draw();
+	}
+
+	// The bar, the form of the open case, and the list. The focus stays where it is, or goes to the element of an id.
+	function draw(focused = document.activeElement.id) {
+		const { id, observations } = theCase;
+		const { name = "", note = "" } = label();
+		const [isSaved, isStored] = [saved() !== null, store.isStored(id)];
+		const state = !isSaved ? " (not saved)" : isStored ? "" : " (not stored)";
+		const shown = byId("case-shown");
+		if (shown.textContent !== `Case: ${name}${state}`) // which would be said again
+			put(shown, { hidden: !name, title: name }, "Case: ", make("bdi", name), state);
+		document.body.classList.toggle("is-unstored", !isStored);
+		byId("clear").disabled = !observations.size && !isSaved;
+		for (const [field, value] of [["case-name", name], ["case-note", note]])
+			if (field !== document.activeElement.id) byId(field).value = value; // or it is being typed
+		put("this-case", `The open case: ${counted(observations.size, "observation")}`);
+		put("case-kept", isSaved && told(isStored ? "saved" : "unstored"));
+		byId("case-save").hidden = isSaved;
+		if (dialog.open) drawList(focused);
+	}
+
+	function drawList(focused) {
+		const all = store.all();
 		const words = byId("cases-search").value.toLowerCase().split(/\s+/).filter(Boolean);
 		const found = all.filter(([, record]) => has(record, words));
 		const none = all.length ? "No case has all of these words." : "None yet.";
-		const more = found.length > SHOWN && `The newest ${SHOWN} are shown. Search for others.`;
-		byId("cases-search-box").hidden = all.length <= FEW && !words.length;
+		const more = found.length > SHOWN && told("newest", SHOWN);
 		byId("cases-export").disabled = !all.length;
 		put("cases-count", words.length ? `${found.length} of ${all.length}` : all.length);
 		put("cases-none", found.length ? more : none);
-		const rows = new Map(found.slice(0, SHOWN).map(([key, record]) => [key, this.#row(key, record)]));
-		put("cases-list", [...rows.values()]);
-		if (!focused) return;
-		const buttons = [...(rows.get(focused)?.querySelectorAll("button") ?? [])];
-		(buttons.find((each) => each.textContent === word) ?? buttons[0] ?? byId("case-name")).focus();
+		put("cases-list", found.slice(0, SHOWN).map(rowOf));
+		const places = [focused, theCase.id, "case-name"].map((id) => byId(id));
+		if (focused) places.find((each) => each?.checkVisibility()).focus();
 	}
 
-	#row(key, record) {
-		const isOpen = key === this.theCase.id;
-		const row = fill("saved-case", {
-			".case-title": { onclick: () => this.#open(key, record) },
-			".case-title bdi": record.name,
-			em: { hidden: !isOpen },
-			".hint": this.#facts(key, record),
-			".case-note bdi": record.note,
-		});
-		row.classList.toggle("is-open", isOpen);
+	function rowOf([key, record]) {
+		const { name, note, content, first, created, changed, fingerprint } = record;
 		const acts = {
-			Rename: () => this.#rename(key, record, row),
-			Copy: () => this.#copy(record),
-			Compare: () => this.compare(isOpen ? null : key),
-			Export: () => exportOne(record, this.network),
-			Delete: () => this.#delete(key, record),
+			Rename: () => rename(key, record, row),
+			Copy: () => copy(record),
+			Compare: () => compare(key),
+			Export: () => exportOne(record, network),
+			Delete: () => remove(key, record),
 		};
-		for (const each of row.querySelectorAll(".case-actions button"))
-			put(each, { "aria-label": `${each.textContent} ${record.name}`, onclick: acts[each.textContent] });
+		const action = ([word, act]) =>
+			button(word, act, { class: "link", id: `${word}/${key}`, "aria-label": `${word} ${name}` });
+		const row = fill("saved-case", {
+			".case-title": { id: key, onclick: () => openSaved(key, record) },
+			".case-title bdi": name,
+			".facts": [
+				counted(Object.keys(content.evidence).length, "observation"),
+				first && [" · first: ", make("bdi", first.name), ` ${about(first.probability, first.accuracy)}`],
+				` · changed ${moment(changed)} · created ${moment(created)}`,
+			],
+			".is-other": { hidden: !fingerprint || fingerprint === network.fingerprint },
+			strong: { hidden: store.isStored(key) },
+			".case-note bdi": note,
+			".case-actions": Object.entries(acts).map(action),
+		});
+		row.classList.toggle("is-open", key === theCase.id);
 		return row;
 	}
 
-	#facts(key, { content, first, created, changed, fingerprint }) {
-		const isOther = fingerprint && fingerprint !== this.network.fingerprint;
-		return [
-			counted(Object.keys(content.evidence).length, "observation"),
-			first && [" · first: ", make("bdi", first.name), ` ${about(first.probability, first.accuracy)}`],
-			` · changed ${moment(changed)} · created ${moment(created)}`,
-			isOther && " · saved with another version of this network",
-			!this.store.isStored(key) && make("strong", " · only in this window: export it"),
-		];
-	}
-
 	// Where something of it does not fit the network, the rest is opened as another case, and the saved one stays.
-	#open(key, { name, note, content }) {
-		this.dialog.close();
-		this.open({ ...content, name, note }, key);
+	function openSaved(key, { name, note, content }) {
+		dialog.close();
+		open({ ...content, name, note }, key);
 	}
 
-	#rename(key, record, row) {
-		const leave = () => this.#list(key, "Rename");
+	function rename(key, record, row) {
+		const { name } = record;
 		const onkeydown = (event) => {
 			if (event.key !== "Escape") return;
 			event.preventDefault(); // which would close the dialog
-			leave();
+			draw(`Rename/${key}`);
 		};
 		const onsubmit = (event) => {
 			event.preventDefault();
-			this.store.put(key, { ...record, name: field.value.trim() || record.name, changed: now() });
-			this.opened.show();
-			leave();
+			change(key, { ...record, name: field.value.trim() || name, changed: now() }, `Rename/${key}`);
 		};
-		const label = `New name of ${record.name}`;
-		const form = fill("new-name", { input: { value: record.name, "aria-label": label, onkeydown } });
-		const field = form.querySelector("input");
+		const form = fill("new-name", { input: { value: name, "aria-label": `New name of ${name}`, onkeydown } });
+		const [field] = form.elements;
 		put(row.querySelector(".case-head"), put(form, { onsubmit }));
 		field.select();
 	}
 
-	#copy(record) {
-		const key = this.store.newKey();
-		this.store.put(key, { ...record, name: `${record.name} (copy)`, created: now(), changed: now() });
-		this.#list(key);
-		this.#say(record, " was copied.");
+	function copy(record) {
+		const key = store.newKey();
+		change(key, { ...record, name: `${record.name} (copy)`, created: now(), changed: now() }, key);
+		say(record, " was copied.");
 	}
 
-	#delete(key, record) {
-		this.deleted.push([key, record]);
-		this.store.remove(key);
-		this.opened.named(key, record); // the case on the page keeps its name
-		this.opened.show();
-		this.#list();
-		this.#offerBack();
+	function remove(key, record) {
+		deleted.push([key, record]);
+		store.remove(key);
+		named(key, record); // the case on the page keeps its name
+		draw();
+		offerBack();
 	}
 
 	// The case that was deleted last can be taken back, then the one before it.
-	#offerBack() {
-		const back = button("Take back", () => this.#takeBack());
-		this.#say(this.deleted.at(-1)[1], " was deleted.", back);
+	function offerBack() {
+		const [key, record] = deleted.at(-1);
+		const back = button("Take back", () => {
+			deleted.pop();
+			if (deleted.length) offerBack();
+			else say(record, " is back.");
+			change(key, record, key);
+			follow();
+		});
+		say(record, " was deleted.", back);
 		back.focus();
 	}
 
-	#takeBack() {
-		const [key, record] = this.deleted.pop();
-		this.store.put(key, record);
-		if (key === this.theCase.id) this.opened.follow();
-		if (this.deleted.length) this.#offerBack();
-		else this.#say(record, " is back.");
-		this.#list(key);
-	}
-
-	#say({ name }, happened, ...more) {
-		put("cases-said", make("p", make("bdi", short(name)), happened), more);
-	}
-
-	// Files of many cases, which were opened or dropped on the page.
-	add(files) {
-		this.show();
-		this.#import(files);
-	}
-
-	async #import(files) {
-		const [cases, refused] = [[], []];
+	// Files, which may also have been opened or dropped on the page.
+	async function add(files) {
+		if (!dialog.open) show();
+		byId("cases-file").value = "";
+		const [refused, misfits] = [[], []];
+		const known = new Set(records().map(keyOf));
+		const before = known.size;
+		let total = 0;
 		for (const file of files)
 			try {
-				const { cases: found, unreadable } = await casesIn(file);
-				cases.push(...found.map((each) => ({ name: file.name.replace(/\.json$/i, ""), ...each })));
-				if (unreadable) refused.push(told("unreadable", counted(unreadable, "case"), file.name));
+				const found = await casesIn(file, [file]);
+				if (!found) break;
+				if (found.unreadable) refused.push(told("unreadable", counted(found.unreadable, "case"), file.name));
+				for (const each of found.cases) {
+					const { record, problems } = imported({ name: file.name.replace(/\.json$/i, ""), ...each }, misfits.length);
+					const name = short(record.name);
+					for (const problem of problems) misfits.push(`${name}: ${problem}`);
+					if (!known.has(keyOf(record))) store.put(store.newKey(), record);
+					known.add(keyOf(record));
+				}
+				total += found.cases.length;
 			} catch (error) {
-				if (isOpened(error, [file])) return;
-				refused.push(error instanceof BadCase ? error.message : `${file.name} could not be read.`);
+				refused.push(error.message);
 			}
-		byId("cases-file").value = "";
-		const known = new Set(this.#records().map(keyOf));
-		const before = known.size;
-		const misfits = [];
-		const guesses = { left: 20 }; // of all cases together
-		for (const each of cases) {
-			const { record, problems } = recordOf(each, this.network, this.units, guesses);
-			misfits.push(...problems.map((problem) => `${short(record.name)}: ${problem}`));
-			if (!known.has(keyOf(record))) this.store.put(this.store.newKey(), record);
-			known.add(keyOf(record));
-		}
-		this.#list();
+		draw();
 		const added = known.size - before;
-		put(
-			"cases-said",
-			`${were(added)} added.`,
-			added < cases.length && ` ${were(cases.length - added)} in the list already.`,
-			this.store.unstored.size > 0 && ` ${told("unstored")}`,
-		);
+		const [taken, others] = [added, total - added].map((number) => counted(number, "case was", "cases were"));
+		const isFull = store.unstored.size > 0;
+		const there = added < total && ` ${others} in the list already.`;
+		put("cases-said", `${taken} added.`, there, isFull && ` ${told("unstored")}`);
 		const wrong = [["Not taken:", refused], [told("misfits"), misfits]].filter(([, sentences]) => sentences.length);
 		put("cases-problems", wrong.map((each) => listed(...each)));
 	}
+
+	// Of a case of a file: {record, problems: a sentence for each observation that does not fit}
+	function imported({ name, note = "", changed = now(), created = changed, ...found }, guessed) {
+		const { good, problems } = checked(found.evidence, units, guessed);
+		const { fingerprint, network_version, default_method: method } = network;
+		if (!problems.length) found.evidence = Object.fromEntries(good);
+		const labels = { name: name.trim() || "Case without a name", note, created, changed, fingerprint, network_version };
+		return { record: { ...labels, content: contentOf({ method, ...found }) }, problems };
+	}
+
+	return { dialog, label, named, resume, answered, add };
 }
 
-const were = (number) => `${counted(number, "case")} ${number === 1 ? "was" : "were"}`;
-
 const keyOf = ({ name, note, content }) => JSON.stringify([name, note, content]);
+
+const say = ({ name }, happened, ...more) => put("cases-said", make("p", make("bdi", short(name)), happened), more);
 
 function has({ name, note, content }, words) {
 	if (!words.length) return true;
@@ -221,7 +272,5 @@ function has({ name, note, content }, words) {
 	return words.every((word) => text.includes(word));
 }
 
-function short(name) {
-	const letters = [...name];
-	return letters.length > LONG ? `${letters.slice(0, LONG - 1).join("")}…` : name;
-}
+// A name inside a sentence.
+const short = (name) => name.replace(/^(.{59}).{2,}$/su, "$1…");

@@ -26,7 +26,7 @@ async function start() {
 
 function begin(service, page) {
 	openFromAddress(page);
-	page.cases.opened.resume();
+	page.cases.resume();
 	page.case.forget();
 	keepAddress(page, service);
 	keepInTouch(page, service);
@@ -49,7 +49,7 @@ function openFromAddress({ share, network }) {
 		const content = contentInAddress();
 		if (content) share.take({ ...content, method: content.method ?? network.default_method }, "this link");
 	} catch (error) {
-		share.refuse(error);
+		share.refuse(error.message);
 	}
 }
 

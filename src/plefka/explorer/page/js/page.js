@@ -2,7 +2,7 @@
 
 import { Asking } from "./asking.js";
 import { Case } from "./case.js";
-import { Cases } from "./cases.js";
+import { savedCases } from "./cases.js";
 import { comparePanel } from "./compare.js";
 import { button, byId, listen, make, put } from "./elements.js";
 import { Finder } from "./finder.js";
@@ -15,11 +15,11 @@ import { keepPaper } from "./paper.js";
 import { Ranking } from "./ranking.js";
 import { RankingChoice } from "./ranking_choice.js";
 import { rowsDialog } from "./rows.js";
-import { Share } from "./share.js";
+import { sharing } from "./share.js";
 import { CaseStore } from "./storage.js";
 import { explanationsPanel, jointPanel } from "./together.js";
 import { tornadoPanel } from "./tornado.js";
-import { TwoCases } from "./two_cases.js";
+import { twoCases } from "./two_cases.js";
 import { Units } from "./units.js";
 import { Verdict } from "./verdict.js";
 import { whyPanel } from "./why.js";
@@ -65,14 +65,12 @@ export class Page {
 
 	#makeCases(service, store) {
 		const { network, units } = this;
-		const two = new TwoCases(service, units, this.case, store);
-		this.cases = new Cases(network, units, this.case, store, {
-			open: (record, key) => this.share.take(record, "this case", key),
-			compare: (key) => two.open(key),
-		});
-		this.share = new Share(network, units, this.case, this.cases);
+		const compare = twoCases(service, units, this.case, store);
+		const open = (record, key) => this.share.take(record, "this case", key);
+		this.cases = savedCases(network, units, this.case, store, { open, compare });
+		this.share = sharing(network, units, this.case, this.cases);
 		rowsDialog(service, network, units, this.case, (content) => this.share.take(content, "this row"));
-		keepPaper(network, this.case, { label: () => this.cases.opened.label, answer: () => this.asking.answer });
+		keepPaper(network, this.case, { label: this.cases.label, answer: () => this.asking.answer });
 	}
 
 	#makePanels(service) {
@@ -127,8 +125,9 @@ export class Page {
 		const name = best && this.units.inState(best.name, best.state);
 		this.choice.show(answer);
 		if (!isImpossible) this.ranking.show(answer, this.selected);
-		this.cases.opened.answered(answer, name);
-		const unit = best && `${name} ${about(best.probability, best.accuracy)} – see the ranking`;
+		const { probability, accuracy } = best ?? {};
+		this.cases.answered(best && !isImpossible ? { name, probability, accuracy } : null);
+		const unit = best && `${name} ${about(probability, accuracy)} – see the ranking`;
 		put("peek", { hidden: !best || isImpossible, unit });
 		clearTimeout(this.resting); // panels wait for a pause, so that they do not delay the next answer
 		const isFirst = this.resting === undefined;
