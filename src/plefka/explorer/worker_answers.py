@@ -212,7 +212,7 @@ class Answers:
         return {**found.to_dict(), "usually_on": self.usually_on(found.units)}
 
     def _compare(self, fields: QuestionFields) -> dict[str, Any]:
-        """One method, with the means of all units and the most probable causes."""
+        """One method, with the means of all units and the most probable faults."""
         evidence, start = self.evidence(fields["evidence"]), time.perf_counter()
         solution = pf.infer(self.network, [evidence], fields["method"], throw=False).row(0)
         return {
@@ -224,7 +224,7 @@ class Answers:
             "seconds": time.perf_counter() - start,
             "means": solution.means,
             "accuracy": solution.codes.means,
-            "top": [name for name, _ in solution.ranking(fields["top"])],
+            "ranking": fault_ranking(solution, self.without_evidence, self.faults(fields), fields["top"])[0],
         }
 
     def sample(self, fields: QuestionFields) -> dict[str, Any]:

@@ -1,59 +1,89 @@
-// The same question to several methods, side by side.
+// Which method answers, and the same question to several methods side by side.
 
 import { bar } from "./bars.js";
-import { fill, make } from "./elements.js";
+import { ofState } from "./case.js";
+import { byId, fill, listen, make, put } from "./elements.js";
 import { Panel } from "./panels.js";
-import { methodWords } from "./verdict.js";
 import { about, duration, kindWords, minus, sentence } from "./words.js";
 
 const TOP = 10; // causes
 
-export function comparePanel(service, { units, case: theCase }) {
-	const ask = (signal, { evidence }) => service.post("compare", { evidence, methods: null }, signal);
-	const key = ({ key }) => `compare ${key}`;
-	const head = () => fill("compared", {});
+export function comparePanel(service, { units, network, case: theCase }) {
+	const select = byId("method");
+	offer(network, select);
+	listen(select, "change", () => theCase.useMethod(select.value));
+	listen(theCase, "change", follow);
+	follow();
 
-	const draw = ({ methods }, { method: used }) => [
-		likelihoods(methods, used),
-		causes(methods.filter(({ means }) => means && Object.keys(means).length)),
-	];
-
-	function likelihoods(methods, used) {
-		const rows = methods.flatMap(({ method, log_likelihood: value, kind, status, status_text: text, seconds }) => {
-			const use = { type: "button", title: `Use ${method}`, onclick: () => theCase.useMethod(method) };
-			const found = [number(minus(value ?? 0, 4)), make("td", kindWords(kind ?? ""))];
-			const failed = make("td", { colspan: 2 }, sentence(text ?? status));
-			const cells = [value === null ? failed : found, number(duration(seconds))];
-			const row = method === used ? "tr.is-used" : "tr";
-			const words = make("td", { colspan: 4 }, methodWords(method));
-			return [make(row, headCell("row", make("button.link", use, method)), cells), make("tr.method-words", words)];
-		});
-		const heads = ["Method", "ln P(evidence)", "It is", "Time"];
-		return make("div.wide", table("How probable the observations are", heads, rows));
+	// A shared case may use a method with options, which is not in the list.
+	function follow() {
+		const { method } = theCase;
+		select.value = method;
+		if (select.selectedIndex < 0) select.append(make("option", { selected: true }, method));
+		put("method-about", wordsOf(method));
 	}
 
-	function causes(methods) {
-		if (!methods.length) return null;
-		const [{ means: first }] = methods;
-		const names = [...new Set(methods.flatMap(({ means }) => Object.keys(means)))];
-		names.sort((a, b) => (first[b] ?? 0) - (first[a] ?? 0));
-		const rows = names.slice(0, TOP).map((name) => {
-			const cells = methods.map(({ means, accuracy }) => number(about(means[name], accuracy[name]), bar(means[name])));
-			return make("tr", make("th", { scope: "row", title: name, unit: units.inState(name, 1) }), cells);
+	// What a method does, in a line: the names alone say nothing to most readers. More: docs/choosing.md.
+	function wordsOf(method) {
+		return [...select.options].find(({ value }) => nameOf(value) === nameOf(method))?.title;
+	}
+
+	const ask = (signal, { evidence, faults }) =>
+		service.post("compare", { evidence, faults: Object.fromEntries(faults) }, signal);
+	const key = ({ key, faults }) => JSON.stringify([key, ...faults]);
+	const head = () => fill("compared", {});
+
+	function draw({ methods, faults }, { method: used }) {
+		const found = methods.filter(({ means }) => Object.keys(means).length);
+		const parts = {
+			".likelihoods": methods.map((each) => likelihood(each, each.method === used)),
+			".by-method": { hidden: !found.length },
+			".by-method tr": [units.nouns.Cause, ...found.map(({ method }) => method)].map((name) => headCell("col", name)),
+			".by-method tbody": rows(found, faults),
+		};
+		return fill("methods", parts, units.nouns);
+	}
+
+	function likelihood({ method, log_likelihood: value, kind, status_text: why, seconds }, isUsed) {
+		const [found, isFound] = [minus(value, 4), value !== null];
+		const parts = {
+			button: { onclick: () => theCase.useMethod(method) },
+			".found": { hidden: !isFound },
+			".kind": { colspan: isFound ? null : 2 },
+		};
+		const words = { kind: isFound ? kindWords(kind) : sentence(why), time: duration(seconds), about: wordsOf(method) };
+		return [...fill("method-lines", parts, { method, found, ...words, used: isUsed && "is-used" }).children];
+	}
+
+	// Of the states that count as faults, most probable first by the first method.
+	function rows(found, faults) {
+		const now = (name, { means }) => ofState(faults[name], means[name]);
+		const names = Object.keys(faults).sort((a, b) => now(b, found[0]) - now(a, found[0]));
+		return names.slice(0, TOP).map((name) => {
+			const cells = found.map((each) => [about(now(name, each), each.accuracy[name]), bar(now(name, each))]);
+			const head = put(headCell("row", units.inState(name, faults[name])), { title: name });
+			return make("tr", head, cells.map((cell) => make("td.number", cell)));
 		});
-		const { Cause, causes: nouns, Causes } = units.nouns;
-		const shown = table(`How probable the ${nouns} are`, [Cause, ...methods.map(({ method }) => method)], rows);
-		return make("div.wide", { tabindex: 0, role: "region", "aria-label": `${Causes} by method` }, shown);
 	}
 
 	return new Panel("compare", { ask, key, draw, head, isSlow: true, invitation: "Compare the methods" });
 }
 
-const number = (...children) => make("td.number", children);
+const headCell = (scope, unit) => make("th", { scope, unit });
 
-const headCell = (scope, ...children) => make("th", { scope }, children);
-
-function table(caption, heads, rows) {
-	const top = make("thead", make("tr", heads.map((text) => headCell("col", text))));
-	return make("table", make("caption", caption), top, make("tbody", rows));
+// The list has the library's methods with a line about each: those that cannot serve this network go, and methods of the
+// user's own come last.
+function offer({ methods, default_method: recommended }, select) {
+	const spellings = new Map(methods.map((spelling) => [nameOf(spelling), spelling]));
+	for (const option of [...select.options]) {
+		const value = spellings.get(option.text);
+		spellings.delete(option.text);
+		if (value) put(option, { value }, value === recommended ? `${value} (recommended)` : value);
+		else option.remove();
+	}
+	put(select.lastElementChild, [...spellings.values()].map((spelling) => make("option", spelling)));
+	for (const group of select.querySelectorAll("optgroup:not(:has(option))")) group.remove();
 }
+
+// A spelling may have options: "gibbs[seed=0]".
+const nameOf = (spelling) => spelling.split("[")[0];
