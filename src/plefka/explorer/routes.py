@@ -208,9 +208,8 @@ async def compare(request: Request, network: Network, asked: schemas.Compare) ->
 
 def _compared(network: ServedNetwork, methods: list[str], found: list[Any]) -> dict[str, Any]:
     """All with the means of the same units: those whose faults are most probable by any method."""
-    for failure in found:
-        if isinstance(failure, Failure) and failure.code not in WORDS:
-            raise refused(failure)
+    for failure in (one for one in found if isinstance(one, Failure) and one.code not in WORDS):
+        raise refused(failure)
     faults = {z["name"]: z["state"] for one in found if not isinstance(one, Failure) for z in one.pop("ranking")}
     places = {name: network.catalogue.places[name] for name in faults}
     nothing = dict.fromkeys(("log_likelihood", "kind", "seconds")) | {"means": {}, "accuracy": {}}

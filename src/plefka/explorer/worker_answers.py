@@ -49,10 +49,8 @@ class Answers:
 
     def answer(self, kind: str, questions: list[QuestionFields]) -> list[Any]:
         """One answer or failure for each question; several together are of the same kind and method."""
-        if kind == "infer" and len(questions) > 1:
-            together = self._together(questions)
-            if together is not None:
-                return together
+        if kind == "infer" and len(questions) > 1 and (together := self._together(questions)) is not None:
+            return together
         return [answered(self._answering(kind), each) for each in questions]
 
     def _answering(self, kind: str) -> Callable[[QuestionFields], Any]:
@@ -71,12 +69,11 @@ class Answers:
 
     def check_names(self, names: Iterable[str]) -> None:
         """Refuse a name that no unit has."""
-        for name in names:
-            if name not in self.known:
-                try:
-                    self.network.index(name)
-                except InvalidEvidence as error:
-                    raise UnknownUnit(str(error)) from None
+        for name in (each for each in names if each not in self.known):
+            try:
+                self.network.index(name)
+            except InvalidEvidence as error:
+                raise UnknownUnit(str(error)) from None
 
     def evidence(self, given: Mapping[str, Any], others: Iterable[str] = ()) -> dict[str, Any]:
         """Evidence as `infer` takes it, 0 for off in every network; the names of other units are checked first."""
@@ -123,10 +120,9 @@ class Answers:
 
     def _batch(self, questions: list[QuestionFields]) -> tuple[pf.Solution, list[dict[str, Any]]]:
         """All questions as rows of one batch, in which impossible evidence is an answer, not an error."""
-        start = time.perf_counter()
+        start, first = time.perf_counter(), questions[0]
         evidence = [self.evidence(each["evidence"]) for each in questions]
         faults = [self.faults(each) for each in questions]
-        first = questions[0]
         check, conditions = first["check"], self.conditions(first)
         solution = pf.infer(self.network, evidence, first["method"], throw=False, check=check, **conditions)
         rows = [solution.row(k) for k in range(len(questions))]

@@ -7,6 +7,6 @@ export const bar = (length, mark) =>
 
 // The parts of a bar in a template.
 export const filled = (length, mark = null) => ({
-	".fill": { style: { transform: `scaleX(${length || 0})` } },
-	".prior": { hidden: mark === null, style: { left: `${100 * mark}%` } },
+	".fill": { style: `transform: scaleX(${length || 0})` },
+	".prior": { hidden: mark === null, style: `left: ${100 * mark}%` },
 });

@@ -51,7 +51,7 @@ export function set(element, name, value) {
 	if (name === "text") element.textContent = value;
 	else if (name === "unit") element.replaceChildren(...spaced(value));
 	else if (name === "class") element.className = value;
-	else if (name === "style") Object.assign(element.style, value);
+	else if (name === "style") element.style.cssText = value;
 	else if (name.startsWith("on")) listen(element, name.slice(2), value);
 	else if (value === null || value === undefined || value === false) element.removeAttribute(name);
 	else element.setAttribute(name, value === true ? "" : String(value));

@@ -4,12 +4,12 @@ import { filled } from "./bars.js";
 import { faultOf, ofState } from "./case.js";
 import { fill, make, told } from "./elements.js";
 import { Panel } from "./panels.js";
+import { unless } from "./service.js";
 import { unknown } from "./shared_case.js";
 import { remarks } from "./why.js";
 import { about } from "./words.js";
 
 const TOP = 8;
-const NUMBERS = ["", "one", "two", "three"];
 
 export function nextPanel(service, page) {
 	const { units, case: theCase } = page;
@@ -42,7 +42,8 @@ export function nextPanel(service, page) {
 
 	function ask(signal, { evidence, exclusive, method }) {
 		const costs = Object.fromEntries(given().filter(isUsable));
-		return service.post("ask", { evidence, exclusive, method, costs, together: Number(together.value), top: TOP }, signal);
+		const asked = { evidence, exclusive, method, costs, together: Number(together.value), top: TOP };
+		return service.post("ask", asked, signal).catch(unless("nothing_to_ask", null));
 	}
 
 	function head() {
@@ -80,7 +81,7 @@ export function nextPanel(service, page) {
 	}
 
 	function setOf({ units: names, is_best: isBest }, gain, most) {
-		const size = NUMBERS[names.length];
+		const size = together.options[names.length - 1].text;
 		const ul = names.map((unit) => make("li", page.unitButton(unit, "graph")));
 		return fill("set", { ul }, { size, gain, how: told(isBest ? "best-set" : "found-set", size, most) });
 	}
@@ -103,13 +104,6 @@ export function nextPanel(service, page) {
 		return told("outcome", words[state], about(chance, accuracy), first.join(""), changes, ...moved);
 	}
 
-	// Nothing is left to look at, or nothing to find out.
-	function canAsk({ observations }) {
-		const known = [...observations].filter(([, value]) => typeof value !== "object");
-		const causes = known.filter(([name]) => units.isCause(name)).length;
-		return causes < units.numCauses && known.length - causes < units.names.length - units.numCauses;
-	}
-
 	const key = ({ key, faults }) => JSON.stringify([key, given(), together.value, ...faults]);
-	return new Panel("next", { ask, key, canAsk, draw, head, invitation: "What should I look at next?" });
+	return new Panel("next", { ask, key, draw, head, invitation: "What should I look at next?" });
 }

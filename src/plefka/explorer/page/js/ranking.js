@@ -45,14 +45,15 @@ export class Ranking {
 		const { ranking, units_total: total, order, status } = answer;
 		const { cause, causes, Causes } = this.units.nouns;
 		const isOfCauses = this.theCase.ranked.units === "causes";
-		const most = isOfCauses ? `Most probable ${causes}` : "What is most probable";
-		put("answer-title", isByChange(answer) ? `${isOfCauses ? Causes : "Units"} by change` : most);
+		const ofCauses = [cause, Causes, `Most probable ${causes}`];
+		const [one, all, most] = isOfCauses ? ofCauses : ["unit", "Units", "What is most probable"];
+		put("answer-title", isByChange(answer) ? `${all} by change` : most);
 		this.used = order;
 		this.#choice();
 		if (status === "impossible") return this.empty();
 		this.#place(ranking, selected);
-		const further = counted(total - ranking.length, `further ${isOfCauses ? cause : "unit"}`);
-		put("more", { hidden: total <= ranking.length || this.top >= MOST }, `Show more (${further})`);
+		const left = total - ranking.length;
+		put("more", { hidden: left <= 0 || this.top >= MOST }, `Show more (${counted(left, `further ${one}`)})`);
 	}
 
 	#place(ranking, selected) {
@@ -63,8 +64,7 @@ export class Ranking {
 		ranking.forEach((each, place) => {
 			if (!this.rows.has(each.name)) this.rows.set(each.name, this.#makeRow(each.name));
 			const row = this.rows.get(each.name);
-			const there = this.list.children[place];
-			if (there !== row) this.list.insertBefore(row, there ?? null);
+			if (this.list.children[place] !== row) this.list.insertBefore(row, this.list.children[place]);
 			this.#draw(row, each, scale);
 		});
 		if (focused) focused.focus({ preventScroll: true }); // what moves has lost it
@@ -106,12 +106,10 @@ export class Ranking {
 			this.opened = name;
 			this.page.select(name, this.page.explaining);
 		};
-		return fill("cause-row", {
-			".cause": { onclick: open },
-			".cause-name": { unit: name },
-			".turn": { onclick: () => this.#turn(this.ranked.get(name)) },
-			".leave-out": { "aria-label": `Leave it out of the ranking: ${name}`, onclick: () => this.#leaveOut(name) },
-		});
+		const turn = () => this.#turn(this.ranked.get(name));
+		const leaveOut = () => this.#leaveOut(name);
+		const parts = { ".cause": { onclick: open }, ".turn": { onclick: turn }, ".leave-out": { onclick: leaveOut } };
+		return fill("cause-row", parts, { name });
 	}
 
 	#draw(row, { name, state, probability, accuracy, interval, prior, prior_accuracy: before, prior_interval: lay }, scale) {

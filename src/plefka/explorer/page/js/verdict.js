@@ -35,19 +35,20 @@ export class Verdict {
 		const { observations, isSoft, isExclusive } = this.page.case;
 		const isFrequency = observations.size > 0 && !isSoft && !isExclusive;
 		const isChecked = check || isExclusive || isExact(answer);
-		const { lead, detail } = trust(answer, !isChecked);
 		const problems = [!answer.converged && answer.status_text, ...answer.warnings].filter(Boolean);
 		this.checkButton = button(CHECK, () => this.page.asking.check(), { id: "check" });
-		return fill("trusted", {
-			"#estimates strong": lead,
-			"#estimates span": detail,
-			".frequency": isFrequency && frequency(value),
+		const parts = {
 			".problems": problems.map((text) => make("p.message.is-bad", sentence(text))),
 			".check": check ? checked(check) : !isChecked && this.checkButton,
-			"#log-likelihood": shown(value),
-			".kind": [kindWords(kind), between && `, ${between}`],
-			".meaning": [meaning(kind), its && ` ${told("clamped", shown(clamped), kindWords(its))}`],
 			".how": [`Computed by ${method} in ${duration(seconds)}.`, ...notes.map(inWords)].map((text) => make("p", text)),
+		};
+		return fill("trusted", parts, {
+			...trust(answer, !isChecked),
+			frequency: isFrequency && frequency(value),
+			value: shown(value),
+			kind: kindWords(kind) + (between && `, ${between}`),
+			meaning: meaning(kind),
+			clamped: its && told("clamped", shown(clamped), kindWords(its)),
 		});
 	}
 

@@ -3,6 +3,7 @@
 import { faultOf, ofState, usualFault } from "./case.js";
 import { fill, make, told } from "./elements.js";
 import { Panel } from "./panels.js";
+import { unless } from "./service.js";
 import { about, counted, minus, probability, range, sentence, signed } from "./words.js";
 
 const TOP = 6; // further observations
@@ -26,7 +27,7 @@ export function whyPanel(service, page) {
 		const telling = observations.filter(({ shift }) => shift === null || Math.abs(shift) >= TELLING);
 		const most = Math.max(...telling.map(({ shift }) => Math.abs(shift)), 1e-9);
 		const silent = observations.length - telling.length;
-		const bar = ({ shift }) => ({ ".fill": { style: { width: `${(50 * Math.abs(shift)) / most}%` } } });
+		const bar = ({ shift }) => ({ ".fill": { style: `width: ${(50 * Math.abs(shift)) / most}%` } });
 		const parts = {
 			".explained": { hidden: !answer },
 			".shifts": telling.map((each) => fill("shift", bar(each), moved(each, state))),
@@ -70,33 +71,25 @@ function moves({ probability, prior, accuracy, prior_accuracy: before, interval,
 
 export function tornadoPanel(service, { units }) {
 	const ask = (signal, { evidence, selected: target }) =>
-		service.post("sensitivity", { evidence, target }, signal).catch((error) => {
-			if (error.code !== "method_does_not_apply") throw error;
-			return { numbers: [] };
-		});
+		service.post("sensitivity", { evidence, target }, signal).catch(unless("method_does_not_apply", { numbers: [] }));
 
 	function draw(answer, state) {
 		if (!answer) return [];
 		const { target, numbers, numbers_total: total } = answer;
 		if (!numbers.length) return make("p", told("no-tornado"));
 		const fault = faultOf(state, target, answer.usually_on);
-		const [now, ...ends] = [answer.probability, ...numbers.flatMap(({ at_low: low, at_high: high }) => [low, high])].map(
-			(p) => ofState(fault, p),
-		);
-		const [low, high] = [Math.min(now, ...ends), Math.max(now, ...ends)];
-		const at = (p) => (high > low ? (100 * (p - low)) / (high - low) : 0);
-		const fromNow = (p) => ({ style: { left: `${Math.min(at(now), at(p))}%`, width: `${Math.abs(at(p) - at(now))}%` } });
+		const of = (p) => ofState(fault, p);
+		const now = of(answer.probability);
+		const ends = numbers.map((each) => [of(each.at_low), of(each.at_high)]);
+		const [low, high] = [Math.min(now, ...ends.flat()), Math.max(now, ...ends.flat())];
+		const at = (p) => (high > low ? `${(100 * (p - low)) / (high - low)}%` : "0%");
 		const ul = numbers.map(({ name, kind, ...number }, k) => {
-			const [divided, multiplied] = ends.slice(2 * k, 2 * k + 2);
+			const [divided, multiplied] = ends[k];
+			const style = `--now: ${at(now)}; --divided: ${at(divided)}; --multiplied: ${at(multiplied)}`;
 			const words = ["bias", "weight"].includes(kind) ? (each) => minus(each, 2) : probability;
 			const [is, less, more] = [number.value, number.low, number.high].map(words);
-			const parts = {
-				".against": fromNow(divided),
-				".against + .fill": fromNow(multiplied),
-				".prior": { style: { left: `${at(now)}%` } },
-			};
 			const from = { divided: probability(divided), multiplied: probability(multiplied) };
-			return fill("number", parts, { name: name.replace(" -> ", " → "), ...from, is, less, more });
+			return fill("number", { ".track": { style } }, { name: name.replace(" -> ", " → "), ...from, is, less, more });
 		});
 		const name = units.inState(target, fault);
 		const scale = { now: probability(now), low: probability(low), high: probability(high) };
