@@ -3,7 +3,6 @@
 import { Asking } from "./asking.js";
 import { Case } from "./case.js";
 import { Cases } from "./cases.js";
-import { comparePanel } from "./compare.js";
 import { button, byId, fill, listen, put } from "./elements.js";
 import { Finder } from "./finder.js";
 import { graphPanel } from "./graph.js";
@@ -19,7 +18,7 @@ import { CaseStore } from "./storage.js";
 import { explanationsPanel, jointPanel } from "./together.js";
 import { TwoCases } from "./two_cases.js";
 import { Units } from "./units.js";
-import { Verdict } from "./verdict.js";
+import { comparePanel, Verdict } from "./verdict.js";
 import { tornadoPanel, whyPanel } from "./why.js";
 import { about, counted, sentence } from "./words.js";
 

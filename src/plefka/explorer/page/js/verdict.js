@@ -1,9 +1,12 @@
-// How probable the observations were, and how far to trust the answer.
+// How probable the observations were, how far to trust the answer, by which method, and several of them side by side.
 
-import { button, fill, make, put, told } from "./elements.js";
-import { duration, frequency, inWords, isExact, kindWords, meaning, minus, range, sentence, trust } from "./words.js";
+import { bar } from "./bars.js";
+import { ofState } from "./case.js";
+import { button, byId, fill, listen, make, put, told } from "./elements.js";
+import { Panel } from "./panels.js";
+import { about, duration, frequency, inWords, isExact, kindWords, meaning, minus, range, sentence, trust } from "./words.js";
 
-const CHECK = "Check this answer";
+const TOP = 10; // causes that methods are compared by
 
 export class Verdict {
 	constructor(page) {
@@ -36,10 +39,10 @@ export class Verdict {
 		const isFrequency = observations.size > 0 && !isSoft && !isExclusive;
 		const isChecked = check || isExclusive || isExact(answer);
 		const problems = [!answer.converged && answer.status_text, ...answer.warnings].filter(Boolean);
-		this.checkButton = button(CHECK, () => this.page.asking.check(), { id: "check" });
 		const parts = {
+			"#check": { onclick: () => this.page.asking.check() },
+			...(isChecked && { ".check": check && checked(check) }),
 			".problems": problems.map((text) => make("p.message.is-bad", sentence(text))),
-			".check": check ? checked(check) : !isChecked && this.checkButton,
 			".how": [`Computed by ${method} in ${duration(seconds)}.`, ...notes.map(inWords)].map((text) => make("p", text)),
 		};
 		return fill("trusted", parts, {
@@ -54,7 +57,7 @@ export class Verdict {
 
 	// A check runs, or has failed. A button that is disabled would lose the focus.
 	checking(failure = null) {
-		put(this.checkButton, { "aria-disabled": String(!failure) }, failure ? CHECK : "Checking …");
+		put("check", { "aria-disabled": String(!failure) }, failure ? "Check this answer" : "Checking …");
 		const lead = make("strong", "The check failed; the answer is as it was. ");
 		put("check-says", failure && make("p.message.is-bad#check-failed", lead, failure));
 	}
@@ -64,3 +67,83 @@ function checked({ trusted, verdict }) {
 	const lead = make("strong", trusted ? "Checked: you can rely on it. " : "Not confirmed. ");
 	return make(`p.message.is-${trusted ? "good" : "bad"}#checked`, lead, sentence(verdict));
 }
+
+export function comparePanel(service, { units, network, case: theCase }) {
+	const select = byId("method");
+	offer(network, select);
+	listen(select, "change", () => theCase.useMethod(select.value));
+	listen(theCase, "change", follow);
+	follow();
+
+	// A shared case may use a method with options, which is not in the list.
+	function follow() {
+		const { method } = theCase;
+		select.value = method;
+		if (select.selectedIndex < 0) select.append(make("option", { selected: true }, method));
+		put("method-about", wordsOf(method));
+	}
+
+	// What a method does, in a line: the names alone say nothing to most readers. More: docs/choosing.md.
+	function wordsOf(method) {
+		return [...select.options].find(({ value }) => nameOf(value) === nameOf(method))?.title;
+	}
+
+	const ask = (signal, { evidence, faults }) =>
+		service.post("compare", { evidence, faults: Object.fromEntries(faults) }, signal);
+	const key = ({ key, faults }) => JSON.stringify([key, ...faults]);
+	const head = () => fill("compared", {});
+
+	function draw({ methods, faults }, { method: used }) {
+		const found = methods.filter(({ means }) => Object.keys(means).length);
+		const heads = [units.nouns.Cause, ...found.map(({ method }) => method)];
+		const parts = {
+			".likelihoods": methods.map((each) => likelihood(each, each.method === used)),
+			".by-method": { hidden: !found.length },
+			".by-method tr": heads.map((name) => make("th", { scope: "col" }, name)),
+			".by-method tbody": rows(found, faults),
+		};
+		return fill("methods", parts, units.nouns);
+	}
+
+	function likelihood({ method, log_likelihood: value, kind, status_text: why, seconds }, isUsed) {
+		const [found, isFound] = [minus(value, 4), value !== null];
+		const parts = {
+			button: { onclick: () => theCase.useMethod(method) },
+			".found": { hidden: !isFound },
+			".kind": { colspan: isFound ? null : 2 },
+		};
+		const words = { kind: isFound ? kindWords(kind) : sentence(why), time: duration(seconds), about: wordsOf(method) };
+		return [...fill("method-lines", parts, { method, found, ...words, used: isUsed && "is-used" }).children];
+	}
+
+	// Of the states that count as faults, most probable first by the first method.
+	function rows(found, faults) {
+		const now = ([name, state], { means }) => ofState(state, means[name]);
+		const sorted = Object.entries(faults).sort((one, other) => now(other, found[0]) - now(one, found[0]));
+		return sorted.slice(0, TOP).map((fault) => {
+			const [name, state] = fault;
+			const p = found.map((each) => [about(now(fault, each), each.accuracy[name]), bar(now(fault, each))]);
+			const head = make("th", { scope: "row", title: name, unit: units.inState(name, state) });
+			return make("tr", head, p.map((cell) => make("td.number", cell)));
+		});
+	}
+
+	return new Panel("compare", { ask, key, draw, head, isSlow: true, invitation: "Compare the methods" });
+}
+
+// The list has the library's methods with a line about each: those that cannot serve this network go, and methods of the
+// user's own come last.
+function offer({ methods, default_method: recommended }, select) {
+	const spellings = new Map(methods.map((spelling) => [nameOf(spelling), spelling]));
+	for (const option of [...select.options]) {
+		const value = spellings.get(option.text);
+		spellings.delete(option.text);
+		if (value) put(option, { value }, value === recommended ? `${value} (recommended)` : value);
+		else option.remove();
+	}
+	put(select.lastElementChild, [...spellings.values()].map((spelling) => make("option", spelling)));
+	for (const group of select.querySelectorAll("optgroup:not(:has(option))")) group.remove();
+}
+
+// A spelling may have options: "gibbs[seed=0]".
+const nameOf = (spelling) => spelling.split("[")[0];
