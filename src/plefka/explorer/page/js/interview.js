@@ -30,7 +30,8 @@ export function interviewPanel(service, page) {
 		unit = next;
 		const shown = unit === null ? ending(why, left) : question(why);
 		if (box.contains(document.activeElement)) announce(shown.textContent);
-		const rows = answers.list.map(([name, value]) => make("li", make("span", { unit: name }), make("em", said(name, value))));
+		const row = ([name, value]) => make("li", make("span", { unit: name }), make("em", said(name, value)));
+		const rows = answers.list.map(row);
 		const rest = fill("interview-rest", {
 			".undo": { hidden: !rows.length, onclick: undo },
 			".go-on": { hidden: unit !== null || !left.length, onclick: goOn },

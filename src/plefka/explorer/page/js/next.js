@@ -1,4 +1,4 @@
-// What to look at next: which observation, or which few together, is expected to make the causes most certain, for its cost.
+// What to look at next: which observation, or which few together, should make the causes most certain, for its cost.
 
 import { filled } from "./bars.js";
 import { faultOf, ofState } from "./case.js";
@@ -23,6 +23,7 @@ export function nextPanel(service, page) {
 	// Costs belong to the case, as a link or file may have them: {unit: cost}.
 	const given = () => Object.entries(Object(theCase.content.costs));
 	const isUsable = ([name, cost]) => units.has(name) && cost > 0 && Number.isFinite(cost);
+	const used = (isGood = true) => given().filter((each) => isUsable(each) === isGood);
 	const setCosts = (costs) =>
 		theCase.replace({ ...theCase.content, costs: costs.length ? Object.fromEntries(costs) : undefined }, theCase.id);
 
@@ -41,16 +42,14 @@ export function nextPanel(service, page) {
 	}
 
 	function ask(signal, { evidence, exclusive, method }) {
-		const costs = Object.fromEntries(given().filter(isUsable));
+		const costs = Object.fromEntries(used());
 		const asked = { evidence, exclusive, method, costs, together: Number(together.value), top: TOP };
 		return service.post("ask", asked, signal).catch(unless("nothing_to_ask", null));
 	}
 
 	function head() {
-		const [good, bad] = [true, false].map((isGood) => {
-			const some = given().filter((each) => isUsable(each) === isGood);
-			return some.map(([name, cost]) => `${name} ${JSON.stringify(cost)}`).join(", ");
-		});
+		const listed = (costs) => costs.map(([name, cost]) => `${name} ${JSON.stringify(cost)}`).join(", ");
+		const [good, bad] = [listed(used()), listed(used(false))];
 		const unit = [good && `Costs: ${good}.`, bad && told("no-costs", bad)].filter(Boolean).join(" ");
 		if (bad) options.open = true;
 		fill(options, { ".given": { unit }, ".link": { hidden: !unit } });
@@ -60,7 +59,7 @@ export function nextPanel(service, page) {
 	function draw(answer, state) {
 		if (!answer) return make("p.hint", told("all-observed"));
 		const { candidates, best_set: best, entropy, usually_on: usuallyOn } = answer;
-		const isPriced = given().some(isUsable);
+		const isPriced = used().length > 0;
 		const worth = ({ information, cost }) => Math.max(0, information ?? 0) / cost;
 		const most = Math.max(...candidates.map(worth), 1e-12);
 		const percent = (information) => {

@@ -1,5 +1,5 @@
-// The causes, or other units, and what is wrong with each, as bars that move to their new places. What is ranked, by what
-// it is sorted, and which units are left out or chosen is part of the case.
+// The causes, or other units, and what is wrong with each, as bars that move to their new places. What is ranked, by
+// what it is sorted, and which units are left out or chosen is part of the case.
 
 import { filled } from "./bars.js";
 import { ofState, usualFault } from "./case.js";
@@ -112,12 +112,12 @@ export class Ranking {
 		return fill("cause-row", parts, { name });
 	}
 
-	#draw(row, { name, state, probability, accuracy, interval, prior, prior_accuracy: before, prior_interval: lay }, scale) {
+	#draw(row, { name, state, probability, accuracy, prior, prior_accuracy: before, ...ends }, scale) {
 		const word = this.units.stateWord(name, state);
 		const [short, long] = times(probability, prior) ?? [];
-		const between = range(accuracy, interval);
+		const between = range(accuracy, ends.interval);
 		const title = accuracy === "estimate" ? `An estimate${between && `: ${between}`}` : "Exact";
-		const beforehand = prior !== null && `beforehand ${about(prior, before, lay)}`;
+		const beforehand = prior !== null && `beforehand ${about(prior, before, ends.prior_interval)}`;
 		const instead = `Rank “${readable(this.units.words(name)[1 - state])}” instead`;
 		fill(row, {
 			".cause-state": { unit: word && ` ${word}` },

@@ -4,7 +4,8 @@ import { bar } from "./bars.js";
 import { ofState } from "./case.js";
 import { button, byId, fill, listen, make, put, told } from "./elements.js";
 import { Panel } from "./panels.js";
-import { about, duration, frequency, inWords, isExact, kindWords, meaning, minus, range, sentence, trust } from "./words.js";
+import { about, duration, frequency, inWords, isExact, kindWords, meaning } from "./words.js";
+import { minus, range, sentence, trust } from "./words.js";
 
 const TOP = 10; // causes that methods are compared by
 
@@ -131,8 +132,8 @@ export function comparePanel(service, { units, network, case: theCase }) {
 	return new Panel("compare", { ask, key, draw, head, isSlow: true, invitation: "Compare the methods" });
 }
 
-// The list has the library's methods with a line about each: those that cannot serve this network go, and methods of the
-// user's own come last.
+// The list has the library's methods with a line about each: those that cannot serve this network go, and methods of
+// the user's own come last.
 function offer({ methods, default_method: recommended }, select) {
 	const spellings = new Map(methods.map((spelling) => [nameOf(spelling), spelling]));
 	for (const option of [...select.options]) {

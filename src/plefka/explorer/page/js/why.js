@@ -97,7 +97,8 @@ export function tornadoPanel(service, { units }) {
 		return [fill("tornado", { ul }, { name, shown: numbers.length, total, ...scale }), how];
 	}
 
-	return new Panel("numbers", { ...OF_UNIT, ask, draw, isSlow: true, invitation: "Which numbers of the network matter?" });
+	const invitation = "Which numbers of the network matter?";
+	return new Panel("numbers", { ...OF_UNIT, ask, draw, isSlow: true, invitation });
 }
 
 // How an answer was computed. `unused`: the method of the ranking, where it cannot answer this question.
