@@ -12,7 +12,6 @@ import numpy as np
 import plefka as pf
 from plefka.errors import InvalidEvidence, InvalidFile, InvalidInput, InvalidMethod, MethodDoesNotApply, MissingExtra
 from plefka.inference.solution_words import finite
-from plefka.questions.advice import NothingToAsk
 
 MOST_CELLS = 5_000_000  # numbers of one answer
 
@@ -23,7 +22,6 @@ class UnknownUnit(InvalidInput):
 
 CODES = {
     UnknownUnit: "unknown_unit",
-    NothingToAsk: "nothing_to_ask",
     InvalidMethod: "invalid_method",
     MethodDoesNotApply: "method_does_not_apply",
     InvalidEvidence: "invalid_evidence",

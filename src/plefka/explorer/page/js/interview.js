@@ -8,7 +8,6 @@ import { counted, leaning } from "./words.js";
 
 const KEPT = "plefka-interview"; // in this tab: what was answered, in which order
 const LATER = "later"; // asked once more, at the end; null is "don't know", which is not asked again
-const KEYS = { y: 1, n: 0, d: null, l: LATER };
 const ENDLESS = { stop_below: 0, certain_above: 2 };
 
 export function interviewPanel(service, page) {
@@ -43,7 +42,7 @@ export function interviewPanel(service, page) {
 
 	function question(why) {
 		const [off, on] = units.words(unit);
-		const onclick = ({ target }) => target.closest("button") && take(KEYS[target.closest("button").dataset.key]);
+		const onclick = ({ target }) => target.closest("button") && take(JSON.parse(target.closest("button").value));
 		return fill("question", { ".answers": { onclick } }, { number: answers.list.length + 1, unit, why, off, on });
 	}
 
@@ -89,10 +88,8 @@ export function interviewPanel(service, page) {
 	}
 
 	listen(box, "keydown", ({ key, ctrlKey, metaKey, altKey }) => {
-		if (ctrlKey || metaKey || altKey) return;
-		const letter = key.toLowerCase();
-		if (letter === "u") undo();
-		else if (Object.hasOwn(KEYS, letter)) take(KEYS[letter]);
+		const button = box.querySelector(`[aria-keyshortcuts="${CSS.escape(key.toUpperCase())}"]:not([hidden])`);
+		if (!(ctrlKey || metaKey || altKey)) button?.click();
 	});
 	const key = (state) => JSON.stringify([state.key, answers.list, endless === theCase.id]);
 	return new Panel("interview", { ask, key, draw, invitation: "Ask the next question" });

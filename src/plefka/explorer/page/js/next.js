@@ -4,7 +4,6 @@ import { filled } from "./bars.js";
 import { faultOf, ofState } from "./case.js";
 import { fill, make, told } from "./elements.js";
 import { Panel } from "./panels.js";
-import { unless } from "./service.js";
 import { unknown } from "./shared_case.js";
 import { remarks } from "./why.js";
 import { about } from "./words.js";
@@ -44,7 +43,7 @@ export function nextPanel(service, page) {
 	function ask(signal, { evidence, exclusive, method }) {
 		const costs = Object.fromEntries(used());
 		const asked = { evidence, exclusive, method, costs, together: Number(together.value), top: TOP };
-		return service.post("ask", asked, signal).catch(unless("nothing_to_ask", null));
+		return service.post("ask", asked, signal);
 	}
 
 	function head() {
@@ -81,7 +80,7 @@ export function nextPanel(service, page) {
 
 	function setOf({ units: names, is_best: isBest }, gain, most) {
 		const size = together.options[names.length - 1].text;
-		const ul = names.map((unit) => make("li", page.unitButton(unit, "graph")));
+		const ul = names.map((unit) => make("li", fill("unit-button", {}, { unit, name: unit, open: "graph" })));
 		return fill("set", { ul }, { size, gain, how: told(isBest ? "best-set" : "found-set", size, most) });
 	}
 
@@ -103,6 +102,13 @@ export function nextPanel(service, page) {
 		return told("outcome", words[state], about(chance, accuracy), first.join(""), changes, ...moved);
 	}
 
+	// Nothing is left to look at, or nothing to find out.
+	function canAsk({ observations }) {
+		const known = [...observations].filter(([, value]) => typeof value !== "object");
+		const causes = known.filter(([name]) => units.isCause(name)).length;
+		return causes < units.numCauses && known.length - causes < units.names.length - units.numCauses;
+	}
+
 	const key = ({ key, faults }) => JSON.stringify([key, given(), together.value, ...faults]);
-	return new Panel("next", { ask, key, draw, head, invitation: "What should I look at next?" });
+	return new Panel("next", { ask, key, canAsk, draw, head, invitation: "What should I look at next?" });
 }

@@ -3,7 +3,7 @@
 import { Asking } from "./asking.js";
 import { Case } from "./case.js";
 import { Cases } from "./cases.js";
-import { button, byId, fill, listen, put } from "./elements.js";
+import { button, byId, listen, put } from "./elements.js";
 import { Finder } from "./finder.js";
 import { graphPanel } from "./graph.js";
 import { interviewPanel } from "./interview.js";
@@ -76,10 +76,6 @@ export class Page {
 		this.tabs = new Tabs(() => this.refresh());
 		const panels = [nextPanel, interviewPanel, whyPanel, tornadoPanel, explanationsPanel, jointPanel, graphPanel, comparePanel];
 		this.panels = panels.map((panel) => panel(service, this));
-	}
-
-	unitButton(unit, tab, name = unit) {
-		return fill("unit-button", {}, { unit, open: tab, name });
 	}
 
 	// What buttons about a unit do, wherever they are.

@@ -113,12 +113,6 @@ async function refusal(response) {
 	return new Refused(response.status, code, message || otherwise);
 }
 
-// What is as good as an answer, where a question is refused in this way: post(...).catch(unless("nothing_to_ask", null))
-export const unless = (code, answer) => (error) => {
-	if (error.code !== code) throw error;
-	return answer;
-};
-
 // The newest of many questions: older ones are aborted, and their answers dropped.
 export const STALE = Symbol("stale");
 

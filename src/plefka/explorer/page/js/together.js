@@ -20,7 +20,8 @@ export function explanationsPanel(service, page) {
 		const { causes } = units.nouns;
 		if (!chosen.length) return make("p.hint", told("no-causes", causes));
 		const fault = (name) => faultOf(state, name, usuallyOn);
-		const button = (name) => page.unitButton(name, page.explaining, units.inState(name, fault(name)));
+		const named = (unit) => ({ unit, name: units.inState(unit, fault(unit)), open: page.explaining });
+		const button = (unit) => fill("unit-button", {}, named(unit));
 		const rows = states.map(({ on, probability: p, interval }) => {
 			const isOn = new Set(on);
 			const there = chosen.filter((name) => isOn.has(name) === (fault(name) === 1));

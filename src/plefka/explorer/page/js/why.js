@@ -3,7 +3,6 @@
 import { faultOf, ofState, usualFault } from "./case.js";
 import { fill, make, told } from "./elements.js";
 import { Panel } from "./panels.js";
-import { unless } from "./service.js";
 import { about, counted, minus, probability, range, sentence, signed } from "./words.js";
 
 const TOP = 6; // further observations
@@ -71,7 +70,10 @@ function moves({ probability, prior, accuracy, prior_accuracy: before, interval,
 
 export function tornadoPanel(service, { units }) {
 	const ask = (signal, { evidence, selected: target }) =>
-		service.post("sensitivity", { evidence, target }, signal).catch(unless("method_does_not_apply", { numbers: [] }));
+		service.post("sensitivity", { evidence, target }, signal).catch((error) => {
+			if (error.code !== "method_does_not_apply") throw error;
+			return { numbers: [] };
+		});
 
 	function draw(answer, state) {
 		if (!answer) return [];
