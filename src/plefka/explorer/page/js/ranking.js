@@ -60,7 +60,8 @@ export class Ranking {
 		const before = new Map([...this.list.children].map((row) => [row, row.offsetTop]));
 		const focused = this.list.contains(document.activeElement) && document.activeElement;
 		const scale = scaleOf(ranking);
-		this.#keep(ranking);
+		this.ranked = new Map(ranking.map((each) => [each.name, each]));
+		for (const [name, row] of this.rows) if (!this.ranked.has(name) && this.rows.delete(name)) row.remove();
 		ranking.forEach((each, place) => {
 			if (!this.rows.has(each.name)) this.rows.set(each.name, this.#makeRow(each.name));
 			const row = this.rows.get(each.name);
@@ -84,13 +85,8 @@ export class Ranking {
 	}
 
 	empty() {
-		this.#keep([]);
+		this.#place([], this.opened);
 		byId("more").hidden = true;
-	}
-
-	#keep(ranking) {
-		this.ranked = new Map(ranking.map((each) => [each.name, each]));
-		for (const [name, row] of this.rows) if (!this.ranked.has(name) && this.rows.delete(name)) row.remove();
 	}
 
 	// Each row starts from where it was, if it was there, and goes where it is now.
