@@ -13,10 +13,33 @@ const ENDLESS = { stop_below: 0, certain_above: 2 };
 export function interviewPanel(service, page) {
 	const { units, case: theCase } = page;
 	const box = byId("panel-interview");
-	const answers = answersOf(theCase, page.network);
-	const withoutState = () => answers.list.filter(([name]) => !theCase.observations.has(name));
+	const network = ["name", "units", "edges"].map((fact) => page.network[fact]).join();
+	const withoutState = () => answers().filter(([name]) => !theCase.observations.has(name));
 	let unit = null; // that is being asked about
 	let endless = null; // the case about which further questions are asked
+	let kept = null; // {list, ...} for this tab
+
+	// What was answered. States are those of the case: an answer whose state it loses is no answer any more, and a case
+	// that changes by more than one observation is another one.
+	function answers() {
+		if (kept) return kept.list;
+		kept = { ...JSON.parse(read(KEPT, "sessionStorage")), id: theCase.id };
+		if (kept.network !== network || numChanged()) keep([]);
+		return kept.list;
+	}
+
+	function keep(list) {
+		kept = { network, list, seen: [...theCase.observations.keys()], id: theCase.id };
+		write(KEPT, JSON.stringify(kept), "sessionStorage");
+	}
+
+	const numChanged = () => new Set(kept.seen).symmetricDifference(theCase.observations).size;
+
+	listen(theCase, "change", () => {
+		if (!kept) return;
+		const isAnother = kept.id !== theCase.id || numChanged() > 1;
+		keep(isAnother ? [] : kept.list.filter(([each, value]) => !isState(value) || theCase.observations.has(each)));
+	});
 
 	function ask(signal, { evidence, exclusive, method }) {
 		const named = (said) => withoutState().flatMap(([name, value]) => (value === said ? [name] : []));
@@ -30,7 +53,7 @@ export function interviewPanel(service, page) {
 		const shown = unit === null ? ending(why, left) : question(why);
 		if (box.contains(document.activeElement)) announce(shown.textContent);
 		const row = ([name, value]) => make("li", make("span", { unit: name }), make("em", said(name, value)));
-		const rows = answers.list.map(row);
+		const rows = answers().map(row);
 		const rest = fill("interview-rest", {
 			".undo": { hidden: !rows.length, onclick: undo },
 			".go-on": { hidden: unit !== null || !left.length, onclick: goOn },
@@ -43,7 +66,7 @@ export function interviewPanel(service, page) {
 	function question(why) {
 		const [off, on] = units.words(unit);
 		const onclick = ({ target }) => target.closest("button") && take(JSON.parse(target.closest("button").value));
-		return fill("question", { ".answers": { onclick } }, { number: answers.list.length + 1, unit, why, off, on });
+		return fill("question", { ".answers": { onclick } }, { number: answers().length + 1, unit, why, off, on });
 	}
 
 	function ending(why, left) {
@@ -64,19 +87,19 @@ export function interviewPanel(service, page) {
 		unit = null;
 		for (const each of box.querySelectorAll(".answers button")) each.disabled = true;
 		box.focus({ preventScroll: true });
-		answers.list = [...answers.list, [name, value]];
+		keep([...answers(), [name, value]]);
 		if (isState(value)) page.observe(name, value);
 		else page.refresh();
 	}
 
 	function undo() {
-		if (!answers.list.length) return;
+		if (!answers().length) return;
 		unit = null;
-		const [name, value] = answers.list.at(-1);
+		const [name, value] = answers().at(-1);
 		const before = theCase.past.at(-1)?.observations;
 		const isLastChange = before && !before.has(name) && before.size === theCase.observations.size - 1;
 		if (!isState(value)) {
-			answers.list = answers.list.slice(0, -1);
+			keep(answers().slice(0, -1));
 			page.refresh();
 		} else if (isLastChange) theCase.undo();
 		else page.observe(name, null);
@@ -91,38 +114,8 @@ export function interviewPanel(service, page) {
 		const button = box.querySelector(`[aria-keyshortcuts="${CSS.escape(key.toUpperCase())}"]:not([hidden])`);
 		if (!(ctrlKey || metaKey || altKey)) button?.click();
 	});
-	const key = (state) => JSON.stringify([state.key, answers.list, endless === theCase.id]);
+	const key = (state) => JSON.stringify([state.key, answers(), endless === theCase.id]);
 	return new Panel("interview", { ask, key, draw, invitation: "Ask the next question" });
 }
 
 const isState = (value) => typeof value === "number";
-
-// What was answered, kept for this tab. States are those of the case: an answer whose state it loses is no answer any
-// more, and a case that changes by more than one observation is another one.
-function answersOf(theCase, { name, units, edges }) {
-	const network = [name, units, edges].join();
-	const numChanged = () => new Set(kept.seen).symmetricDifference(theCase.observations).size;
-	let kept = null;
-
-	function keep(list) {
-		kept = { network, list, seen: [...theCase.observations.keys()], id: theCase.id };
-		write(KEPT, JSON.stringify(kept), "sessionStorage");
-	}
-
-	listen(theCase, "change", () => {
-		if (!kept) return;
-		const isAnother = kept.id !== theCase.id || numChanged() > 1;
-		keep(isAnother ? [] : kept.list.filter(([each, value]) => !isState(value) || theCase.observations.has(each)));
-	});
-	return {
-		get list() {
-			if (kept) return kept.list;
-			kept = { ...JSON.parse(read(KEPT, "sessionStorage")), id: theCase.id };
-			if (kept.network !== network || numChanged()) keep([]);
-			return kept.list;
-		},
-		set list(list) {
-			keep(list);
-		},
-	};
-}

@@ -119,13 +119,14 @@ export function comparePanel(service, { units, network, case: theCase }) {
 
 	// Of the states that count as faults, most probable first by the first method.
 	function rows(found, faults) {
-		const now = ([name, state], { means }) => ofState(state, means[name]);
-		const sorted = Object.entries(faults).sort((one, other) => now(other, found[0]) - now(one, found[0]));
-		return sorted.slice(0, TOP).map((fault) => {
-			const [name, state] = fault;
-			const p = found.map((each) => [about(now(fault, each), each.accuracy[name]), bar(now(fault, each))]);
-			const head = make("th", { scope: "row", title: name, unit: units.inState(name, state) });
-			return make("tr", head, p.map((cell) => make("td.number", cell)));
+		const first = ([name, state]) => ofState(state, found[0].means[name]);
+		const sorted = Object.entries(faults).sort((one, other) => first(other) - first(one));
+		return sorted.slice(0, TOP).map(([name, state]) => {
+			const cells = found.map(({ means, accuracy }) => {
+				const p = ofState(state, means[name]);
+				return make("td.number", about(p, accuracy[name]), bar(p));
+			});
+			return make("tr", make("th", { scope: "row", title: name, unit: units.inState(name, state) }), cells);
 		});
 	}
 
