@@ -140,3 +140,9 @@ def test_a_printer_without_output(tmp_path):
     )  # fmt: skip
     np.testing.assert_allclose([first["prior"], first["probability"]], [0.15, 0.278], atol=5e-4)
     assert max(each["prior"] for each in found["ranking"]) <= 0.5
+
+
+def test_methods_are_compared_by_their_faults():
+    question = {"evidence": NOTHING_PRINTED, "method": "exact", "top": 3, "faults": {"supply": 1}}
+    (found,) = Answers(SMALL).answer("compare", [question])
+    assert [(each["name"], each["state"]) for each in found["ranking"]] == [("supply", 1), ("script", 1), ("buffer", 1)]

@@ -116,6 +116,18 @@ def test_explanations_name_the_faults_of_a_mixed_network(chromium, tmp_path):
         assert [set(names) for names, _ in visitor.run(EXPLANATIONS)] == expected
 
 
+def test_questions_with_methods_of_their_own_say_so(visitor, service):
+    visitor.visit(with_fields(service.address + case(SEEN), method="bethe"))
+    together(visitor)
+    apart = "The method that is chosen for the ranking, bethe, has no part in this."
+    assert apart in visitor.text("#panel-explanations")
+    assert apart not in visitor.text("#panel-joint")
+    assert "Computed by bethe" in visitor.text("#panel-joint")
+    visitor.click("#ranking .cause")
+    visitor.click("#panel-numbers .asks")
+    visitor.until_text("#panel-numbers", f"Computed exactly (elimination). {apart}")
+
+
 def test_two_causes_together(visitor):
     together(visitor)
     first, second = (name for name, _ in visitor.ranking[:2])

@@ -268,11 +268,24 @@ def test_a_printer_without_output(chromium, tmp_path):
         assert "TnrSpply Low" in visitor.run(LABELS)
         visitor.click("#orders [data-order=probability]")
         visitor.until(f"{LABELS}[0].startsWith('PrtPScript')")
+        by_probability = visitor.run(LABELS)[:10]
+        assert compared(visitor)[0] == by_probability  # no unit comes first because it is usually as it is
 
 
-def test_methods_side_by_side_say_which_state(visitor):
+def test_methods_side_by_side_go_by_the_faults(visitor, printer):
+    by_fault = ["script", "buffer Full", "driver no", "supply Low"]
+    assert compared(visitor)[0] == by_fault
+    visitor.visit(printer.address + case(NOTHING_PRINTED) + ranking_of({"faults": {"supply": 1}}))
+    names, numbers = compared(visitor)
+    assert names == ["supply Adequate", *by_fault[:3]]
+    assert numbers[:2] == [f"{pf.infer(SMALL, NOTHING_PRINTED)[name]:.3f}" for name in ("supply", "script")]
+
+
+def compared(visitor: Visitor) -> tuple[list[str], list[str]]:
+    """The units of the methods side by side with their states, and their numbers by the first method."""
     visitor.tab("compare")
     visitor.click("#panel-compare .is-primary")
     visitor.until_text("#panel-compare", "How probable the causes are")
-    rows = visitor.run("[...document.querySelectorAll('#panel-compare tbody th')].map(row => row.textContent)")
-    assert {"supply Adequate", "buffer Full", "driver", "script"} <= set(rows)
+    rows = "[...document.querySelectorAll('#panel-compare [role=region] tbody tr')]"
+    names, numbers = (visitor.run(f"{rows}.map(row => row.cells[{k}].textContent)") for k in (0, 1))
+    return names, numbers

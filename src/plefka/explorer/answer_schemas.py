@@ -189,6 +189,7 @@ class Compared(BaseModel):
 
 
 class CompareAnswer(FromNetwork):
+    faults: Annotated[dict[str, Literal[0, 1]], Field(description="The most probable ones: a state for each unit.")]
     methods: list[Compared]
 
 

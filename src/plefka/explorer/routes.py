@@ -201,30 +201,29 @@ async def neighbourhood_of_several(network: Network, asked: schemas.Neighbourhoo
 async def compare(request: Request, network: Network, asked: schemas.Compare) -> Response:
     """Methods side by side. One that does not apply or takes too long says so in its status."""
     methods = list(dict.fromkeys(asked.methods or network.compared))
-    evidence = asked.model_dump()["evidence"]
-    each = [{"evidence": evidence, "method": method, "top": RANKED_BY_DEFAULT} for method in methods]
+    each = [{**asked.model_dump(), "method": method, "top": RANKED_BY_DEFAULT} for method in methods]
     found = await asyncio.gather(*(_ask(request, network, "compare", one) for one in each))
-    return json_response({"methods": _compared(network, methods, found), **network.identity})
+    return json_response({**_compared(network, methods, found), **network.identity})
 
 
-def _compared(network: ServedNetwork, methods: list[str], found: list[Any]) -> list[dict[str, Any]]:
-    """All with the means of the same units: those that are most probable by any method."""
-    for failure in found:
-        if isinstance(failure, Failure) and failure.code not in WORDS:
-            raise refused(failure)
-    shown = dict.fromkeys(name for one in found if not isinstance(one, Failure) for name in one["top"])
-    places = {name: network.catalogue.places[name] for name in shown}
+def _compared(network: ServedNetwork, methods: list[str], found: list[Any]) -> dict[str, Any]:
+    """All with the means of the same units: those whose faults are most probable by any method."""
+    for failure in (one for one in found if isinstance(one, Failure) and one.code not in WORDS):
+        raise refused(failure)
+    faults = {z["name"]: z["state"] for one in found if not isinstance(one, Failure) for z in one.pop("ranking")}
+    places = {name: network.catalogue.places[name] for name in faults}
     nothing = dict.fromkeys(("log_likelihood", "kind", "seconds")) | {"means": {}, "accuracy": {}}
-    return [
+    told = [
         {"method": method, **nothing, "status": WORDS[one.code], "status_text": one.message}
         if isinstance(one, Failure)
         else {
-            **{key: value for key, value in one.items() if key != "top"},
+            **one,
             "means": {name: float(one["means"][place]) for name, place in places.items()},
             "accuracy": {name: str(ACCURACIES[one["accuracy"][place]]) for name, place in places.items()},
         }
         for method, one in zip(methods, found, strict=True)
     ]
+    return {"faults": faults, "methods": told}
 
 
 @questions.post("/networks", response_model=answers.OpenedAnswer)

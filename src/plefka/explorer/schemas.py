@@ -10,6 +10,10 @@ Name = Annotated[StrictStr, Field(max_length=LONGEST_NAME)]
 Method = Annotated[Name, Field(description="auto, exact, bethe, G12[tol=1e-10], ...")]
 Top = Annotated[StrictInt, Field(ge=1, le=MOST_TOP)]
 Units = Annotated[Literal["causes", "all"] | list[Name], Field(description="Which hidden units are ranked.")]
+Faults = Annotated[
+    Literal["on", "rarer"] | dict[Name, Literal[0, 1]],
+    Field(description="The state that is ranked: on, or the rarer one beforehand, except for units given by name."),
+]
 
 
 class Strict(BaseModel):
@@ -67,10 +71,7 @@ class Infer(Conditions, OneCaseByMethod):
         Literal["probability", "change", "auto"],
         Field(description="What comes first; auto: by change from the prior where some fault is common beforehand."),
     ] = "probability"
-    faults: Annotated[
-        Literal["on", "rarer"] | dict[Name, Literal[0, 1]],
-        Field(description="The state that is ranked: on, or the rarer one beforehand, except for units given by name."),
-    ] = "on"
+    faults: Faults = "on"
     leave_out: Annotated[list[Name], Field(description="Units that are not ranked.")] = []
 
 
@@ -161,6 +162,7 @@ class Neighbourhood(Strict):
 
 class Compare(OneCase):
     methods: Annotated[list[Name], Field(min_length=1, max_length=12)] | None = None
+    faults: Faults = "on"
 
 
 class Sample(OneCase):

@@ -51,10 +51,8 @@ class Answers:
 
     def answer(self, kind: str, questions: list[QuestionFields]) -> list[Any]:
         """One answer or failure for each question; several together are of the same kind and method."""
-        if kind == "infer" and len(questions) > 1:
-            together = self._together(questions)
-            if together is not None:
-                return together
+        if kind == "infer" and len(questions) > 1 and (together := self._together(questions)) is not None:
+            return together
         return [answered(self._answering(kind), each) for each in questions]
 
     def _answering(self, kind: str) -> Callable[[QuestionFields], Any]:
@@ -73,12 +71,11 @@ class Answers:
 
     def check_names(self, names: Iterable[str]) -> None:
         """Refuse a name that no unit has."""
-        for name in names:
-            if name not in self.known:
-                try:
-                    self.network.index(name)
-                except InvalidEvidence as error:
-                    raise UnknownUnit(str(error)) from None
+        for name in (each for each in names if each not in self.known):
+            try:
+                self.network.index(name)
+            except InvalidEvidence as error:
+                raise UnknownUnit(str(error)) from None
 
     def evidence(self, given: Mapping[str, Any], others: Iterable[str] = ()) -> dict[str, Any]:
         """Evidence as `infer` takes it, 0 for off in every network; the names of other units are checked first."""
@@ -132,8 +129,8 @@ class Answers:
 
     def _batch(self, questions: list[QuestionFields]) -> tuple[pf.Solution, list[dict[str, Any]]]:
         """All questions as rows of one batch, in which impossible evidence is an answer, not an error."""
-        start = time.perf_counter()
-        faults, first = [self.faults(each) for each in questions], questions[0]
+        start, first = time.perf_counter(), questions[0]
+        faults = [self.faults(each) for each in questions]
         check, conditions = first["check"], self.conditions(first)
         of_causes = not check and all(each.units == CAUSES for each in faults)
         evidence = self._rows([each["evidence"] for each in questions], of_causes=of_causes)
@@ -222,7 +219,7 @@ class Answers:
         return {**found.to_dict(), "usually_on": self.usually_on(found.units)}
 
     def _compare(self, fields: QuestionFields) -> dict[str, Any]:
-        """One method, with the means of all units and the most probable causes."""
+        """One method, with the means of all units and the most probable faults."""
         evidence, start = self._rows([fields["evidence"]], of_causes=True), time.perf_counter()
         solution = pf.infer(self.network, evidence, fields["method"], throw=False).row(0)
         return {
@@ -234,7 +231,7 @@ class Answers:
             "seconds": time.perf_counter() - start,
             "means": solution.means,
             "accuracy": solution.codes.means,
-            "top": [name for name, _ in solution.ranking(fields["top"])],
+            "ranking": fault_ranking(solution, self.without_evidence, self.faults(fields), fields["top"])[0],
         }
 
     def sample(self, fields: QuestionFields) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 // cannot harm an answer that is shown.
 
 import { announce, button, byId, listen, make, put, told } from "./elements.js";
-import { isByChange } from "./ranking_choice.js";
+import { isByChange } from "./ranking.js";
 import { latest, STALE, Unreachable } from "./service.js";
 import { about, counted, kindWords, sentence } from "./words.js";
 
@@ -67,7 +67,7 @@ export class Asking {
 			if (answer !== STALE) this.#show(answer);
 		} catch (error) {
 			const text = sentence(error.message);
-			this.page.verdict.checkFailed(text);
+			this.page.verdict.checking(text);
 			announce(`The check failed. ${text}`);
 		}
 	}
@@ -90,7 +90,6 @@ export class Asking {
 		const isImpossible = answer.status === "impossible";
 		this.#say(isImpossible && this.page.verdict.contradiction(answer));
 		this.page.verdict.show(isImpossible ? null : answer);
-		if (isImpossible) this.page.ranking.empty();
 		this.page.answered(answer);
 		announce(isImpossible ? byId("failure").querySelector("p").textContent : this.#summary(answer));
 	}

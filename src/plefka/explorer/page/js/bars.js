@@ -1,14 +1,12 @@
 // Bars from 0 to 1, with a mark where the probability was beforehand.
 
-import { make } from "./elements.js";
+import { fill, make } from "./elements.js";
 
 export const bar = (length, mark) =>
-	setBar(make("span.track", { "aria-hidden": "true" }, make("span.fill"), make("span.prior")), length, mark);
+	fill(make("span.track", { "aria-hidden": "true" }, make("span.fill"), make("span.prior")), filled(length, mark));
 
-export function setBar(track, length, mark = null) {
-	const [fill, prior] = track.children;
-	fill.style.transform = `scaleX(${length || 0})`;
-	prior.style.left = `${100 * mark}%`;
-	prior.hidden = mark === null;
-	return track;
-}
+// The parts of a bar in a template.
+export const filled = (length, mark = null) => ({
+	".fill": { style: `transform: scaleX(${length || 0})` },
+	".prior": { hidden: mark === null, style: `left: ${100 * mark}%` },
+});

@@ -16,6 +16,9 @@ export const usualFault = (prior) => (prior !== null && prior - 0.5 > 1e-9 ? 0 :
 export const faultOf = ({ faults, ranked }, name, usuallyOn = []) =>
 	faults.get(name) ?? ranked.get(name)?.state ?? Number(!usuallyOn.includes(name));
 
+// The probability of a state, from that of being on; and the other way round.
+export const ofState = (state, p) => (state === 1 || p === null ? p : 1 - p);
+
 // Whether two contents, or parts of them, are written in the same way.
 export const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 

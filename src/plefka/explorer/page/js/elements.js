@@ -17,18 +17,28 @@ export function make(tag, ...parts) {
 export function put(element, ...parts) {
 	const box = found(element);
 	if (isPlain(parts[0])) for (const [property, value] of Object.entries(parts.shift())) set(box, property, value);
-	const isThere = (part) => part !== "" && (part ?? false) !== false;
 	if (parts.length) box.replaceChildren(...parts.flat(Infinity).filter(isThere));
 	return box;
 }
 
 // An element, or a copy of what the <template> of an id holds. Parts are put where selectors find them:
-// fill("saved-case", {em: {hidden: true}, ".hint": ["3 observations", ...]})
-export function fill(of, parts) {
+// fill("saved-case", {em: {hidden: true}, ".hint": ["3 observations", ...]}). Words replace each {name} in a template.
+export function fill(of, parts, words = null) {
 	const element = found(of).content?.firstElementChild.cloneNode(true) ?? found(of);
+	if (words) say(element, words);
 	for (const [selector, part] of Object.entries(parts)) put(element.querySelector(selector), ...[part].flat());
 	return element;
 }
+
+function say(element, words) {
+	const said = (text) => text.replace(/{(\w+)}/g, (_, name) => (isThere(words[name]) ? words[name] : ""));
+	for (const each of element.attributes) each.value = said(each.value);
+	for (const each of [...element.childNodes])
+		if (each.nodeType === Node.ELEMENT_NODE) say(each, words);
+		else if (each.data.includes("{")) each.replaceWith(...spaced(said(each.data)));
+}
+
+const isThere = (part) => part !== "" && (part ?? false) !== false;
 
 // An element, or the one with this id.
 const found = (element) => (typeof element === "string" ? byId(element) : element);
@@ -41,6 +51,7 @@ export function set(element, name, value) {
 	if (name === "text") element.textContent = value;
 	else if (name === "unit") element.replaceChildren(...spaced(value));
 	else if (name === "class") element.className = value;
+	else if (name === "style") element.style.cssText = value;
 	else if (name.startsWith("on")) listen(element, name.slice(2), value);
 	else if (value === null || value === undefined || value === false) element.removeAttribute(name);
 	else element.setAttribute(name, value === true ? "" : String(value));

@@ -92,7 +92,7 @@ export function graphPanel(service, page) {
 			".alone": alone(names.length - drawn.length),
 			".wide": drawing({ layers, edges, middle: shown, label }, describe, go),
 			".is-dashed": edges.some(({ weight }) => weight < 0) && told("dashed", makes),
-			".chooser": units.isMachine && shown !== null && page.choice.chooserFor(shown),
+			".chooser": units.isMachine && shown !== null && page.ranking.chooserFor(shown),
 			...controls(answer, names.length, observations.size),
 		});
 		return [full.place(), list(names, answer, describe)];

@@ -1,53 +1,54 @@
-// What to look at next: which observation, or which few together, is expected to make the causes most certain, for its cost.
+// What to look at next: which observation, or which few together, should make the causes most certain, for its cost.
 
-import { setBar } from "./bars.js";
-import { faultOf } from "./case.js";
-import { fill, listen, make, told } from "./elements.js";
+import { filled } from "./bars.js";
+import { faultOf, ofState } from "./case.js";
+import { fill, make, told } from "./elements.js";
 import { Panel } from "./panels.js";
 import { unknown } from "./shared_case.js";
 import { remarks } from "./why.js";
 import { about } from "./words.js";
 
 const TOP = 8;
-const NUMBERS = ["", "one", "two", "three"];
 
 export function nextPanel(service, page) {
 	const { units, case: theCase } = page;
-	const options = fill("next-options", {});
-	const [together, form] = options.querySelectorAll("select, form");
-	const [unitField, costField] = form.elements;
-	listen(together, "change", () => page.refresh());
-	listen(options.querySelector(".link"), "click", () => setCosts([]));
-	listen(form, "submit", (event) => {
-		event.preventDefault();
-		const typed = unitField.value.trim();
-		const name = [typed, typed.replaceAll(" ", "_")].find((each) => units.has(each));
-		fill(options, { ".said": { unit: name ? "" : unknown(typed, units) } });
-		if (name) setCost(name, costField);
+	const options = fill("next-options", {
+		select: { onchange: () => page.refresh() },
+		form: { onsubmit: priced },
+		".link": { onclick: () => setCosts([]) },
 	});
+	const [together, unitField, costField] = options.querySelectorAll("select, input");
 
-	// They belong to the case, as a link or file may have them: {unit: cost}.
-	const isUsable = ([name, cost]) => units.has(name) && cost > 0 && Number.isFinite(cost);
+	// Costs belong to the case, as a link or file may have them: {unit: cost}.
 	const given = () => Object.entries(Object(theCase.content.costs));
+	const isUsable = ([name, cost]) => units.has(name) && cost > 0 && Number.isFinite(cost);
+	const used = (isGood = true) => given().filter((each) => isUsable(each) === isGood);
 	const setCosts = (costs) =>
 		theCase.replace({ ...theCase.content, costs: costs.length ? Object.fromEntries(costs) : undefined }, theCase.id);
 
 	function setCost(name, field) {
 		const others = given().filter(([each]) => each !== name);
-		const cost = Number(field.value);
+		const cost = field.valueAsNumber;
 		if (field.reportValidity()) setCosts(cost === 1 ? others : [...others, [name, cost]]);
 	}
 
+	function priced(event) {
+		event.preventDefault();
+		const typed = unitField.value.trim();
+		const name = [typed, typed.replaceAll(" ", "_")].find((each) => units.has(each));
+		fill(options, { ".said": { unit: name ? "" : unknown(typed, units) } });
+		if (name) setCost(name, costField);
+	}
+
 	function ask(signal, { evidence, exclusive, method }) {
-		const costs = Object.fromEntries(given().filter(isUsable));
-		return service.post("ask", { evidence, exclusive, method, costs, together: Number(together.value), top: TOP }, signal);
+		const costs = Object.fromEntries(used());
+		const asked = { evidence, exclusive, method, costs, together: Number(together.value), top: TOP };
+		return service.post("ask", asked, signal);
 	}
 
 	function head() {
-		const [good, bad] = [true, false].map((isGood) => {
-			const some = given().filter((each) => isUsable(each) === isGood);
-			return some.map(([name, cost]) => `${name} ${JSON.stringify(cost)}`).join(", ");
-		});
+		const listed = (costs) => costs.map(([name, cost]) => `${name} ${JSON.stringify(cost)}`).join(", ");
+		const [good, bad] = [listed(used()), listed(used(false))];
 		const unit = [good && `Costs: ${good}.`, bad && told("no-costs", bad)].filter(Boolean).join(" ");
 		if (bad) options.open = true;
 		fill(options, { ".given": { unit }, ".link": { hidden: !unit } });
@@ -55,9 +56,9 @@ export function nextPanel(service, page) {
 	}
 
 	function draw(answer, state) {
-		if (!answer?.candidates.length) return make("p.hint", told("all-observed"));
+		if (!answer) return make("p.hint", told("all-observed"));
 		const { candidates, best_set: best, entropy, usually_on: usuallyOn } = answer;
-		const isPriced = given().some(isUsable);
+		const isPriced = used().length > 0;
 		const worth = ({ information, cost }) => Math.max(0, information ?? 0) / cost;
 		const most = Math.max(...candidates.map(worth), 1e-12);
 		const percent = (information) => {
@@ -65,59 +66,46 @@ export function nextPanel(service, page) {
 			return `${share >= 10 ? share.toFixed(0) : share >= 0.1 ? share.toFixed(1) : "less than 0.1"} %`;
 		};
 		const gain = ({ information, cost, accuracy }) => {
-			if (information === null) return "its gain could not be computed";
-			const mark = accuracy === "estimate" ? "≈ " : "";
-			return isPriced ? told("per-cost", mark + percent(information / cost), cost) : told("gain", mark + percent(information));
+			if (information === null) return told("no-gain");
+			const share = (accuracy === "estimate" ? "≈ " : "") + percent(isPriced ? information / cost : information);
+			return told(isPriced ? "per-cost" : "gain", share, cost);
 		};
-		const fault = (name) => faultOf(state, name, usuallyOn);
-		const rows = candidates.map((each) => candidate(each, worth(each) / most, gain(each), fault));
+		const rows = candidates.map((each) => {
+			const row = candidate(each, gain(each), (name) => faultOf(state, name, usuallyOn));
+			return fill(row, filled(worth(each) / most));
+		});
 		const hint = make("p.hint", told(isPriced ? "longest-per-cost" : "longest"));
-		return [best && setOf(best, gain, percent), hint, make("ol.candidates", rows), remarks(answer)];
+		return [best && setOf(best, gain(best), percent(best.bound)), hint, make("ol.candidates", rows), remarks(answer)];
 	}
 
-	function setOf({ units: names, is_best: isBest, bound, ...set }, gain, percent) {
-		const size = NUMBERS[names.length];
-		return fill("set", {
-			h4: `Observe these ${size} together`,
-			ul: names.map((unit) => make("li", page.unitButton(unit, "graph"))),
-			p: `This ${gain(set)}. ${isBest ? told("best-set", size) : told("found-set", size, percent(bound))}`,
-		});
+	function setOf({ units: names, is_best: isBest }, gain, most) {
+		const size = together.options[names.length - 1].text;
+		const ul = names.map((unit) => make("li", fill("unit-button", {}, { unit, name: unit, open: "graph" })));
+		return fill("set", { ul }, { size, gain, how: told(isBest ? "best-set" : "found-set", size, most) });
 	}
 
-	function candidate({ unit, information, probability, accuracy, cost, outcomes }, share, gain, fault) {
-		const words = units.words(unit);
-		const it = (value) => {
-			const onclick = () => page.observe(unit, value);
-			return { unit: words[value], onclick, "aria-label": `Observe ${unit}: ${words[value]}` };
+	function candidate({ unit, information, probability, accuracy, cost, outcomes }, gain, fault) {
+		const [off, on] = units.words(unit);
+		const parts = {
+			input: { onchange: ({ target }) => setCost(unit, target) },
+			".outcomes": outcomes.map((each) => make("p", { unit: outcome(each, { off, on }, accuracy, fault) })),
 		};
-		const onchange = ({ target }) => setCost(unit, target);
-		const row = fill("candidate", {
-			".unit-name": { unit, onclick: () => page.select(unit, "graph") },
-			input: { value: cost, "aria-label": `Cost of ${unit}`, onchange },
-			".yes": it(1),
-			".no": it(0),
-			".gain": { title: information === null ? null : told("nats", information.toFixed(4)) },
-			".gain span": gain,
-			".chance": { unit: `chance of ${words[1]} ${about(probability, accuracy)}` },
-			".unseen": ` of ${unit}`,
-			".outcomes": outcomes.map((each) => make("p", { unit: outcome(each, words, accuracy, fault) })),
-		});
-		setBar(row.querySelector(".track"), share);
-		return row;
+		const nats = information !== null && told("nats", information.toFixed(4));
+		return fill("candidate", parts, { unit, off, on, cost, gain, nats, chance: about(probability, accuracy) });
 	}
 
 	// The causes after an answer: the most probable ones, and the one that moves most.
 	function outcome({ state, chance, leading, changed: [name, ...ends] }, words, accuracy, fault) {
-		const number = (each, on) => about(fault(each) || on === null ? on : 1 - on, accuracy);
-		const first = leading.filter(([each]) => fault(each)).map(([each, on]) => `${each} ${number(each, on)}; `).join("");
-		const moved = ends.map((on) => number(name, on));
-		return told("outcome", words[Number(state === "on")], about(chance, accuracy), first, units.inState(name, fault(name)), ...moved);
+		const first = leading.filter(([each]) => fault(each)).map(([each, on]) => `${each} ${about(on, accuracy)}; `);
+		const moved = ends.map((on) => about(ofState(fault(name), on), accuracy));
+		const changes = units.inState(name, fault(name));
+		return told("outcome", words[state], about(chance, accuracy), first.join(""), changes, ...moved);
 	}
 
 	// Nothing is left to look at, or nothing to find out.
 	function canAsk({ observations }) {
-		const known = [...observations].filter(([, value]) => typeof value !== "object").map(([name]) => name);
-		const causes = known.filter((name) => units.isCause(name)).length;
+		const known = [...observations].filter(([, value]) => typeof value !== "object");
+		const causes = known.filter(([name]) => units.isCause(name)).length;
 		return causes < units.numCauses && known.length - causes < units.names.length - units.numCauses;
 	}
 

@@ -3,8 +3,7 @@
 import { Asking } from "./asking.js";
 import { Case } from "./case.js";
 import { savedCases } from "./cases.js";
-import { comparePanel } from "./compare.js";
-import { button, byId, listen, make, put } from "./elements.js";
+import { button, byId, listen, put } from "./elements.js";
 import { Finder } from "./finder.js";
 import { graphPanel } from "./graph.js";
 import { interviewPanel } from "./interview.js";
@@ -13,16 +12,14 @@ import { Observed } from "./observed.js";
 import { Tabs } from "./panels.js";
 import { keepPaper } from "./paper.js";
 import { Ranking } from "./ranking.js";
-import { RankingChoice } from "./ranking_choice.js";
 import { rowsDialog } from "./rows.js";
 import { sharing } from "./share.js";
 import { CaseStore } from "./storage.js";
 import { explanationsPanel, jointPanel } from "./together.js";
-import { tornadoPanel } from "./tornado.js";
 import { twoCases } from "./two_cases.js";
 import { Units } from "./units.js";
-import { Verdict } from "./verdict.js";
-import { whyPanel } from "./why.js";
+import { comparePanel, Verdict } from "./verdict.js";
+import { tornadoPanel, whyPanel } from "./why.js";
 import { about, counted, sentence } from "./words.js";
 
 const FEW = 3; // examples shown at first
@@ -38,7 +35,6 @@ export class Page {
 		this.chosen = null; // the unit that was clicked; otherwise panels are about the most probable cause
 		this.observed = new Observed(this.units, this.case, (name) => this.select(name));
 		this.finder = new Finder(this);
-		this.choice = new RankingChoice(this);
 		this.ranking = new Ranking(this);
 		this.verdict = new Verdict(this);
 		this.#makeCases(service, store);
@@ -47,6 +43,7 @@ export class Page {
 		this.#title();
 		this.#examples(examples.cases);
 		if (byId("tab-next").hidden) this.tabs.show("graph");
+		listen(document, "click", ({ target }) => this.#pressed(target.closest("button")?.dataset ?? {}));
 		listen("exclusive", "change", ({ target }) => this.case.assumeOne(target.checked));
 		listen(this.case, "change", () => this.#changed());
 		this.#changed();
@@ -79,8 +76,10 @@ export class Page {
 		this.panels = panels.map((panel) => panel(service, this));
 	}
 
-	unitButton(unit, tab, name = unit) {
-		return make("button.unit-name", { type: "button", unit: name, onclick: () => this.select(unit, tab) });
+	// What buttons about a unit do, wherever they are.
+	#pressed({ unit, observe, open }) {
+		if (observe) this.observe(unit, Number(observe));
+		if (open) this.select(unit, open);
 	}
 
 	observe(name, value) {
@@ -123,8 +122,7 @@ export class Page {
 	answered(answer) {
 		const [isImpossible, best] = [answer.status === "impossible", answer.ranking[0]];
 		const name = best && this.units.inState(best.name, best.state);
-		this.choice.show(answer);
-		if (!isImpossible) this.ranking.show(answer, this.selected);
+		this.ranking.show(answer, this.selected);
 		const { probability, accuracy } = best ?? {};
 		this.cases.answered(best && !isImpossible ? { name, probability, accuracy } : null);
 		const unit = best && `${name} ${about(probability, accuracy)} – see the ranking`;

@@ -1,36 +1,37 @@
 // Which causes there are together: the most probable explanations, and two causes side by side.
 
-import { bar } from "./bars.js";
+import { filled } from "./bars.js";
 import { faultOf } from "./case.js";
-import { byId, fill, listen, make, put, readable, set, told } from "./elements.js";
+import { byId, fill, listen, make, put, readable, told } from "./elements.js";
 import { Panel } from "./panels.js";
 import { remarks } from "./why.js";
 import { about, chance, probability, range } from "./words.js";
 
-const COUNT = 3; // explanations
-const NAMED = 12; // causes of one of them
+const NAMED = 12; // causes of one explanation
 const FEW = 300; // units that are all offered
 const LITTLE = 0.01; // a correlation that is as good as none
 
 export function explanationsPanel(service, page) {
 	const { units } = page;
-	const about_ = { units: units.isMachine ? "all" : "causes", count: COUNT };
-	const ask = (signal, { evidence }) => service.post("most-probable", { evidence, ...about_ }, signal);
+	const asked = units.isMachine ? "all" : "causes";
+	const ask = (signal, { evidence }) => service.post("most-probable", { evidence, units: asked }, signal);
 
-	function draw({ states, accuracy, units: chosen, ...answer }, state) {
-		if (!chosen.length) return make("p.hint", told("no-causes", units.nouns.causes));
-		const fault = (name) => faultOf(state, name, answer.usually_on);
+	function draw({ states, accuracy, units: chosen, usually_on: usuallyOn, ...answer }, state) {
+		const { causes } = units.nouns;
+		if (!chosen.length) return make("p.hint", told("no-causes", causes));
+		const fault = (name) => faultOf(state, name, usuallyOn);
+		const named = (unit) => ({ unit, name: units.inState(unit, fault(unit)), open: page.explaining });
+		const button = (unit) => fill("unit-button", {}, named(unit));
 		const rows = states.map(({ on, probability: p, interval }) => {
 			const isOn = new Set(on);
 			const there = chosen.filter((name) => isOn.has(name) === (fault(name) === 1));
-			const names = there.slice(0, NAMED).map((name) => page.unitButton(name, page.explaining, units.inState(name, fault(name))));
 			const more = there.length > NAMED && `and ${there.length - NAMED} more`;
-			const none = !there.length && `none of the ${units.nouns.causes}`;
-			const number = make("b.number", about(p, accuracy, [], chance));
-			return make("li.candidate", make("span.names", names, more, none), number, bar(p), make("span.hint", range(accuracy, interval, chance)));
+			const names = there.length ? [there.slice(0, NAMED).map(button), more] : `none of the ${causes}`;
+			const words = { p: about(p, accuracy, [], chance), between: range(accuracy, interval, chance) };
+			return fill("explanation", { ".names": [names], ...filled(p) }, words);
 		});
 		const proof = told(states.every(({ proven }) => proven) ? "proven" : "not-proven");
-		return [make("ol.candidates", rows), make("p", proof), remarks({ ...answer, accuracy })];
+		return [make("ol.candidates", rows), make("p", proof), remarks({ ...answer, accuracy, unused: state.method })];
 	}
 
 	const key = ({ key, faults }) => JSON.stringify([key, ...faults]);
@@ -53,6 +54,7 @@ export function jointPanel(service, page) {
 		selects.forEach((each, k) => {
 			put(each, names.map((value) => make("option", { value }, readable(value)))).value = pair[k];
 		});
+		return pair;
 	}
 
 	selects.forEach((each, k) =>
@@ -66,32 +68,26 @@ export function jointPanel(service, page) {
 		if (!answer) return make("p.hint", told("no-pair", units.nouns.causes));
 		const { states, accuracy } = answer;
 		const [[a, b], [A, B]] = [pair, pair.map((name) => faultOf(state, name, answer.usually_on))];
-		const at = (x, y) => states.filter((each) => (x ?? each.state[a]) === each.state[a] && (y ?? each.state[b]) === each.state[b]);
-		const table = fill("two-by-two", {});
-		const heads = [[b, B], [b, 1 - B], [a, A], [a, 1 - A]].map(([name, value]) => `${name} ${units.words(name)[value]}`);
-		table.querySelectorAll("th:empty").forEach((each, k) => set(each, "unit", heads[k]));
+		const at = (x, y) => states.filter(({ state: of }) => (x ?? of[a]) === of[a] && (y ?? of[b]) === of[b]);
 		const sums = [A, 1 - A, null].flatMap((x) => [B, 1 - B, null].map((y) => at(x, y)));
+		const head = (name, value) => `${name} ${units.words(name)[value]}`;
+		const heads = { a: head(a, A), otherwise: head(a, 1 - A), b: head(b, B), without: head(b, 1 - B) };
+		const table = fill("two-by-two", {}, heads);
 		table.querySelectorAll("td:empty").forEach((each, k) => {
 			const error = errorOf(sums[k]);
 			put(each, about(total(sums[k]), accuracy), error && make("span.error", `± ${probability(error)}`));
 		});
-		const names = [units.inState(a, A), units.inState(b, B)];
-		const words = relation(names, at(A, B), at(A, null), at(null, B), accuracy);
-		return [table, make("p", { unit: words }), errorOf(states) && make("p.hint", told("errors")), remarks(answer)];
+		const unit = relation([units.inState(a, A), units.inState(b, B)], sums, accuracy);
+		return [table, make("p", { unit }), errorOf(states) && make("p.hint", told("errors")), remarks(answer)];
 	}
 
-	const panel = new Panel("joint", {
+	return new Panel("joint", {
 		ask: (signal, { evidence, method }) => service.post("joint", { evidence, method, units: pair }, signal),
-		key: ({ key, faults }) => JSON.stringify([key, pair, ...faults]),
+		key: (state) => JSON.stringify([state.key, offer(state), ...state.faults]),
 		canAsk: () => pair[1],
 		draw,
 		invitation: "How do these two go together?",
 	});
-	const refresh = (state) => {
-		if (panel.isInSight) offer(state);
-		panel.refresh(state);
-	};
-	return { refresh, cancel: () => panel.cancel() };
 }
 
 const total = (states) => states.reduce((sum, each) => sum + each.probability, 0);
@@ -101,7 +97,7 @@ const errorOf = (states) =>
 	states.reduce((sum, { standard_error: error }) => (error === null ? undefined : sum + error), 0) || undefined;
 
 // Whether two causes explain each other away: how probable both are, beside independent ones of the same probabilities.
-function relation([first, second], both, one, other, accuracy) {
+function relation(names, [both, , one, , , , other], accuracy) {
 	const [p, q, pq] = [one, other, both].map(total);
 	const spread = Math.sqrt(p * (1 - p) * q * (1 - q));
 	const apart = pq - p * q;
@@ -109,5 +105,5 @@ function relation([first, second], both, one, other, accuracy) {
 	if (Math.abs(apart) < 2 * (errorOf(both) ?? 0)) return told("too-coarse");
 	const how = told(Math.abs(apart) < LITTLE * spread ? "strangers" : apart < 0 ? "away" : "along");
 	const [now, alone, given, without] = [pq, p * q, pq / p, (q - pq) / (1 - p)].map((each) => about(each, accuracy));
-	return `${how} ${told("both", now, alone, first, second, given, without)}`;
+	return `${how} ${told("both", now, alone, ...names, given, without)}`;
 }

@@ -1,15 +1,17 @@
-// How probable the observations were, how far to trust the answer, and by which method.
+// How probable the observations were, how far to trust the answer, by which method, and several of them side by side.
 
+import { bar } from "./bars.js";
+import { ofState } from "./case.js";
 import { button, byId, fill, listen, make, put, told } from "./elements.js";
-import { duration, frequency, inWords, isExact, kindWords, meaning, minus, range, sentence, trust } from "./words.js";
+import { Panel } from "./panels.js";
+import { about, duration, frequency, inWords, isExact, kindWords, meaning } from "./words.js";
+import { minus, range, sentence, trust } from "./words.js";
+
+const TOP = 10; // causes that methods are compared by
 
 export class Verdict {
 	constructor(page) {
-		Object.assign(this, { page, theCase: page.case, select: byId("method") });
-		offer(page.network, this.select);
-		listen(this.select, "change", () => this.theCase.useMethod(this.select.value));
-		listen(this.theCase, "change", () => this.#syncMethod());
-		this.#syncMethod();
+		this.page = page;
 	}
 
 	// null: there is none
@@ -17,13 +19,14 @@ export class Verdict {
 		put("verdict", answer && this.#trusted(answer));
 	}
 
-	// Shown in the place of the ranking: what contradicts what, and which observation to take back.
+	// Shown in the place of the ranking: what contradicts what, and which observation to take back. The service says "the
+	// observations fever=yes and flu=no cannot both be true".
 	contradiction({ contradiction, status_text: otherwise }) {
 		const text = contradiction ?? otherwise;
-		const all = [...this.theCase.observations];
-		const named = all.filter(([name, value]) => isNamed(text, name, this.page.units.words(name)[value]));
+		const all = [...this.page.case.observations.keys()];
+		const named = all.filter((name) => text.includes(` ${name}=`));
 		const some = (named.length ? named : all).slice(0, 12);
-		const buttons = some.map(([name]) => button(`Remove ${name}`, () => this.page.observe(name, null)));
+		const buttons = some.map((name) => button(`Remove ${name}`, () => this.page.observe(name, null)));
 		return fill("contradiction", { span: sentence(text), ".choices": buttons });
 	}
 
@@ -33,48 +36,31 @@ export class Verdict {
 		const { log_partition: clamped, log_partition_kind: its } = answer;
 		const shown = (number) => (number === null ? "–" : minus(number, 4));
 		const between = range(kind, interval, shown);
-		const { observations, isSoft, isExclusive } = this.theCase;
+		const { observations, isSoft, isExclusive } = this.page.case;
 		const isFrequency = observations.size > 0 && !isSoft && !isExclusive;
 		const isChecked = check || isExclusive || isExact(answer);
-		const { lead, detail } = trust(answer, !isChecked);
-		this.checkButton = button("Check this answer", () => this.page.asking.check(), { id: "check" });
 		const problems = [!answer.converged && answer.status_text, ...answer.warnings].filter(Boolean);
-		return fill("trusted", {
-			"#estimates strong": lead,
-			"#estimates span": detail,
-			".frequency": isFrequency && frequency(value),
+		const parts = {
+			"#check": { onclick: () => this.page.asking.check() },
+			...(isChecked && { ".check": check && checked(check) }),
 			".problems": problems.map((text) => make("p.message.is-bad", sentence(text))),
-			".check": check ? checked(check) : !isChecked && this.checkButton,
-			"#log-likelihood": shown(value),
-			".kind": [kindWords(kind), between && `, ${between}`],
-			".meaning": [meaning(kind), its && ` ${told("clamped", shown(clamped), kindWords(its))}`],
 			".how": [`Computed by ${method} in ${duration(seconds)}.`, ...notes.map(inWords)].map((text) => make("p", text)),
+		};
+		return fill("trusted", parts, {
+			...trust(answer, !isChecked),
+			frequency: isFrequency && frequency(value),
+			value: shown(value),
+			kind: kindWords(kind) + (between && `, ${between}`),
+			meaning: meaning(kind),
+			clamped: its && told("clamped", shown(clamped), kindWords(its)),
 		});
 	}
 
-	checking() {
-		byId("check-failed")?.remove();
-		this.#checkSays("Checking …", true);
-	}
-
-	checkFailed(text) {
-		this.#checkSays("Check this answer", false);
+	// A check runs, or has failed. A button that is disabled would lose the focus.
+	checking(failure = null) {
+		put("check", { "aria-disabled": String(!failure) }, failure ? "Check this answer" : "Checking …");
 		const lead = make("strong", "The check failed; the answer is as it was. ");
-		this.checkButton.after(make("p.message.is-bad#check-failed", lead, text));
-	}
-
-	// A button that is disabled would lose the focus.
-	#checkSays(text, isBusy) {
-		put(this.checkButton, { "aria-disabled": String(isBusy) }, text);
-	}
-
-	// A shared case may use a method with options, which is not in the list.
-	#syncMethod() {
-		const { method } = this.theCase;
-		const isListed = [...this.select.options].some(({ value }) => value === method);
-		if (!isListed) this.select.append(make("option", method));
-		this.select.value = method;
-		put("method-about", methodWords(method));
+		put("check-says", failure && make("p.message.is-bad#check-failed", lead, failure));
 	}
 }
 
@@ -83,8 +69,72 @@ function checked({ trusted, verdict }) {
 	return make(`p.message.is-${trusted ? "good" : "bad"}#checked`, lead, sentence(verdict));
 }
 
-// The list has the library's methods with a line about each: those that cannot serve this network go, and methods of the
-// user's own come last.
+export function comparePanel(service, { units, network, case: theCase }) {
+	const select = byId("method");
+	offer(network, select);
+	listen(select, "change", () => theCase.useMethod(select.value));
+	listen(theCase, "change", follow);
+	follow();
+
+	// A shared case may use a method with options, which is not in the list.
+	function follow() {
+		const { method } = theCase;
+		select.value = method;
+		if (select.selectedIndex < 0) select.append(make("option", { selected: true }, method));
+		put("method-about", wordsOf(method));
+	}
+
+	// What a method does, in a line: the names alone say nothing to most readers. More: docs/choosing.md.
+	function wordsOf(method) {
+		return [...select.options].find(({ value }) => nameOf(value) === nameOf(method))?.title;
+	}
+
+	const ask = (signal, { evidence, faults }) =>
+		service.post("compare", { evidence, faults: Object.fromEntries(faults) }, signal);
+	const key = ({ key, faults }) => JSON.stringify([key, ...faults]);
+	const head = () => fill("compared", {});
+
+	function draw({ methods, faults }, { method: used }) {
+		const found = methods.filter(({ means }) => Object.keys(means).length);
+		const heads = [units.nouns.Cause, ...found.map(({ method }) => method)];
+		const parts = {
+			".likelihoods": methods.map((each) => likelihood(each, each.method === used)),
+			".by-method": { hidden: !found.length },
+			".by-method tr": heads.map((name) => make("th", { scope: "col" }, name)),
+			".by-method tbody": rows(found, faults),
+		};
+		return fill("methods", parts, units.nouns);
+	}
+
+	function likelihood({ method, log_likelihood: value, kind, status_text: why, seconds }, isUsed) {
+		const [found, isFound] = [minus(value, 4), value !== null];
+		const parts = {
+			button: { onclick: () => theCase.useMethod(method) },
+			".found": { hidden: !isFound },
+			".kind": { colspan: isFound ? null : 2 },
+		};
+		const words = { kind: isFound ? kindWords(kind) : sentence(why), time: duration(seconds), about: wordsOf(method) };
+		return [...fill("method-lines", parts, { method, found, ...words, used: isUsed && "is-used" }).children];
+	}
+
+	// Of the states that count as faults, most probable first by the first method.
+	function rows(found, faults) {
+		const first = ([name, state]) => ofState(state, found[0].means[name]);
+		const sorted = Object.entries(faults).sort((one, other) => first(other) - first(one));
+		return sorted.slice(0, TOP).map(([name, state]) => {
+			const cells = found.map(({ means, accuracy }) => {
+				const p = ofState(state, means[name]);
+				return make("td.number", about(p, accuracy[name]), bar(p));
+			});
+			return make("tr", make("th", { scope: "row", title: name, unit: units.inState(name, state) }), cells);
+		});
+	}
+
+	return new Panel("compare", { ask, key, draw, head, isSlow: true, invitation: "Compare the methods" });
+}
+
+// The list has the library's methods with a line about each: those that cannot serve this network go, and methods of
+// the user's own come last.
 function offer({ methods, default_method: recommended }, select) {
 	const spellings = new Map(methods.map((spelling) => [nameOf(spelling), spelling]));
 	for (const option of [...select.options]) {
@@ -94,17 +144,8 @@ function offer({ methods, default_method: recommended }, select) {
 		else option.remove();
 	}
 	put(select.lastElementChild, [...spellings.values()].map((spelling) => make("option", spelling)));
-	for (const group of [...select.children]) if (!group.childElementCount) group.remove();
+	for (const group of select.querySelectorAll("optgroup:not(:has(option))")) group.remove();
 }
 
 // A spelling may have options: "gibbs[seed=0]".
 const nameOf = (spelling) => spelling.split("[")[0];
-
-// What a method does, in a line: the names alone say nothing to most readers. More: docs/choosing.md.
-export const methodWords = (spelling) =>
-	[...byId("method").options].find(({ value }) => nameOf(value) === nameOf(spelling))?.title ?? "";
-
-// The service says "the observations fever=yes and flu=no cannot both be true", with 0 and 1 where there are no words.
-function isNamed(text, name, word) {
-	return [word, { no: "0", yes: "1" }[word]].some((state) => state && text.includes(`${name}=${state}`));
-}
