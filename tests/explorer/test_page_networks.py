@@ -1,5 +1,6 @@
 """Networks that visitors open and edit on the page: whatever they bring, and whatever they type or paste."""
 
+import csv
 import gzip
 import json
 import time
@@ -265,6 +266,37 @@ def test_names_with_quotes_commas_and_markup_are_names_and_large_pastes_are_refu
     visitor.click("#network")
     visitor.click("#network-edit")
     visitor.until_text("#network-problems", "5,001 lines (more than 5,000)")
+
+
+def test_tables_are_saved_in_every_format_before_they_are_used(visitor, tmp_path):
+    suffixes = "[...document.querySelectorAll('#WHERE-suffix option')].map(each => each.value)"
+    offered = visitor.run(suffixes.replace("WHERE", "editor"))
+    assert set(offered) == set(visitor.run(suffixes.replace("WHERE", "network")))
+    visitor.browser.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+    fill(visitor)
+    visitor.write("#editor-name", "My clinic")
+    for suffix in offered:
+        visitor.run(f"document.querySelector('#editor-suffix').value = '{suffix}'")
+        visitor.click("#editor-save")
+        names = [f"My_clinic.{table}.csv" for table in ("causes", "findings")]
+        until(lambda: all((tmp_path / name).is_file() for name in (names if suffix == ".csv" else ["My_clinic" + suffix])))
+        found = pf.load(tmp_path / f"My_clinic{suffix}")
+        seen = {found.index("fever") if suffix != ".uai" else 2: 1}
+        expected = pf.infer(diagnosis(), {"fever": 1}).log_likelihood
+        assert pf.infer(found, seen).log_likelihood == pytest.approx(expected, rel=1e-9)
+    assert visitor.run("location.search") == ""
+    assert visitor.run("localStorage.getItem('plefka-networks')") is None
+    write(visitor, "cause, line 3", 'a "third" one')
+    write(visitor, "prior, line 3", "often")
+    visitor.click("#editor-save")  # in the format that was chosen last
+    visitor.until("document.activeElement.getAttribute('aria-label') === 'prior, line 3'")
+    assert "Prior must be" in visitor.run(SAID)
+    visitor.write("#editor-name", "Draft")
+    visitor.run("document.querySelector('#editor-suffix').value = '.csv'")
+    visitor.click("#editor-save")
+    until(lambda: (tmp_path / "Draft.causes.csv").is_file())
+    with (tmp_path / "Draft.causes.csv").open(newline="") as file:
+        assert list(csv.reader(file)) == [["cause", "prior"], *CAUSES, ['a "third" one', "often"]]
 
 
 def test_an_edited_network_keeps_what_still_fits_of_the_case(visitor):

@@ -44,6 +44,7 @@ def open_files(fields: Mapping[str, Any]) -> dict[str, Any]:
         "edges": edges,
         "notes": [str(each.message) for each in said if issubclass(each.category, PlefkaWarning)],
         "suspicions": [each._asdict() for each in pf.lint(network)] if isinstance(network, pf.BeliefNetwork) else [],
+        **(save(network, fields["save"]) if fields.get("save") else {"files": {}}),
     }
     if fields["keep"]:
         content = repr((network.fingerprint, network.version, name)).encode()
