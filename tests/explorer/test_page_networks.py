@@ -3,7 +3,7 @@
 import csv
 import gzip
 import json
-import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ import scipy.sparse as sp
 import plefka as pf
 from tests.explorer.browser import CTRL, Visitor, case
 from tests.explorer.browser_service import serving
+from tests.explorer.client import until
 from tests.explorer.test_page_access import TOO_WIDE, violations
 from tests.explorer.test_page_cases import DROP
 from tests.explorer.test_page_share import NETWORK as HOSTILE
@@ -130,7 +131,7 @@ def test_a_network_with_hostile_names_is_opened_saved_and_taken_again(visitor, e
     visitor.browser.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path / "saved"))
     visitor.run("document.querySelector('#network-suffix').value = '.json'")
     visitor.click("#network-save")
-    until(lambda: (tmp_path / "saved" / "hostile.json").is_file())
+    until_saved(tmp_path / "saved" / "hostile.json")
     assert pf.load(tmp_path / "saved" / "hostile.json").fingerprint == HOSTILE.fingerprint
     show(visitor, empty.address)
     visitor.click("#network-list button")
@@ -141,11 +142,8 @@ def test_a_network_with_hostile_names_is_opened_saved_and_taken_again(visitor, e
     assert visitor.run("localStorage.getItem('plefka-networks')") == "[]"
 
 
-def until(condition) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+def until_saved(*paths: Path) -> None:
+    until(lambda: all(path.is_file() for path in paths))
 
 
 def test_a_network_dropped_on_another_takes_its_place_and_an_edited_one_keeps_the_case(visitor):
@@ -278,8 +276,8 @@ def test_tables_are_saved_in_every_format_before_they_are_used(visitor, tmp_path
     for suffix in offered:
         visitor.run(f"document.querySelector('#editor-suffix').value = '{suffix}'")
         visitor.click("#editor-save")
-        names = [f"My_clinic.{table}.csv" for table in ("causes", "findings")]
-        until(lambda: all((tmp_path / name).is_file() for name in (names if suffix == ".csv" else ["My_clinic" + suffix])))
+        tables = ("causes.csv", "findings.csv")
+        until_saved(*(tmp_path / f"My_clinic.{end}" for end in (tables if suffix == ".csv" else [suffix[1:]])))
         found = pf.load(tmp_path / f"My_clinic{suffix}")
         seen = {found.index("fever") if suffix != ".uai" else 2: 1}
         expected = pf.infer(diagnosis(), {"fever": 1}).log_likelihood
@@ -294,7 +292,7 @@ def test_tables_are_saved_in_every_format_before_they_are_used(visitor, tmp_path
     visitor.write("#editor-name", "Draft")
     visitor.run("document.querySelector('#editor-suffix').value = '.csv'")
     visitor.click("#editor-save")
-    until(lambda: (tmp_path / "Draft.causes.csv").is_file())
+    until_saved(tmp_path / "Draft.causes.csv")
     with (tmp_path / "Draft.causes.csv").open(newline="") as file:
         assert list(csv.reader(file)) == [["cause", "prior"], *CAUSES, ['a "third" one', "often"]]
 

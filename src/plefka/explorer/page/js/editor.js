@@ -5,23 +5,22 @@ import { cellTable } from "./cell_table.js";
 import { lineOf } from "./csv_table.js";
 import { button, byId, listed, listen, make, put, told } from "./elements.js";
 import { contentsOf, downloadAll, fileName, openNetwork, remarksOf } from "./networks.js";
-import { latest, STALE } from "./service.js";
+import { latest } from "./service.js";
 import { read, remove, write } from "./storage.js";
 import { counted, sentence } from "./words.js";
 
 const PAUSE = 400; // milliseconds without a change before the tables are read
 const DRAFT = "plefka-draft/"; // and the key of the network that is edited
-export const NOTHING = { key: "", name: "", causes: [], findings: [] };
+const NOTHING = { key: "", name: "", causes: [], findings: [] };
 
-// Gives what opens it on {key, name, causes, findings}: the key of a network, its name, and two lists of lines of words.
+// Gives what opens it: on the key of a network, its name, and two lists of lines of words.
 export function networkEditor(service) {
 	const dialog = byId("editor");
 	const tables = ["causes", "findings"].map((id) => {
 		const changed = (lines, isTyped) => change({ [id]: lines }, isTyped);
 		return { id, ...cellTable(byId(`editor-${id}`), changed, complain) };
 	});
-	const lint = latest((signal) => ask({}, signal));
-	let [start, states, at, isTyping, timer] = [null, [], 0, false, 0]; // states[at] is shown
+	let [start, states, at, isTyping] = [null, [], 0, false]; // states[at] is shown
 
 	listen("editor-use", "click", () => act(use));
 	listen("editor-save", "click", () => act(save));
@@ -36,7 +35,7 @@ export function networkEditor(service) {
 	listen(dialog, "close", keep);
 	listen(window, "pagehide", () => dialog.open && keep());
 
-	function open(given) {
+	function open(given = NOTHING) {
 		const draft = JSON.parse(read(DRAFT + given.key));
 		[start, states, at] = [given, [{ ...given, ...draft }], 0];
 		show();
@@ -68,8 +67,7 @@ export function networkEditor(service) {
 		if (byId("editor-name").value !== name) byId("editor-name").value = name;
 		byId("editor-undo").disabled = at === 0;
 		byId("editor-redo").disabled = at === states.length - 1;
-		clearTimeout(timer);
-		timer = setTimeout(review, PAUSE);
+		review().catch(({ message }) => complain(message));
 		return tables.map((table) => table.show(states[at][table.id])).find(Boolean);
 	}
 
@@ -100,22 +98,19 @@ export function networkEditor(service) {
 	const ask = async (rest, signal) =>
 		service.post("networks", { files: await files(), keep: false, ...rest }, signal);
 
-	function review() {
+	const review = latest(async (signal) => {
+		await new Promise((resolve) => setTimeout(resolve, PAUSE));
+		signal.throwIfAborted();
 		keep();
-		lint.cancel();
-		if (!states[at].causes.length && !states[at].findings.length) return say([]);
-		lint().then(
-			(found) => found !== STALE && praise(found),
-			({ message }) => complain(message),
-		);
-	}
+		if (tables.some(({ id }) => states[at][id].length)) praise(await ask({}, signal));
+		else say([]);
+	});
 
 	// Where a line is wrong, the focus goes there.
 	const act = (doing) => doing().catch((error) => complain(error.message)?.click());
 
 	async function use() {
-		clearTimeout(timer);
-		lint.cancel();
+		review.cancel();
 		const { causes, findings } = states[at];
 		const names = new Set([...causes, ...findings].map(([name]) => name.trim()));
 		await openNetwork(service, await files(), () => {

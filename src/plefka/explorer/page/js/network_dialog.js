@@ -1,7 +1,7 @@
 // The dialog of the network, and the page where none is open: open a file, begin a network, or take one of before.
 
-import { hasDraft, networkEditor, NOTHING } from "./editor.js";
-import { button, byId, listen, make, put } from "./elements.js";
+import { hasDraft, networkEditor } from "./editor.js";
+import { button, byId, fill, listen, make, put } from "./elements.js";
 import { contentsOf, downloadAll, fileName, forget, keptNetworks, openNetwork } from "./networks.js";
 import { counted, moment, sentence } from "./words.js";
 
@@ -12,7 +12,7 @@ export function networkDialog(service, network, isLost) {
 	const record = keptNetworks().find((each) => each.network === service.network); // as it was opened
 
 	listen("network", "click", show);
-	listen("network-begin", "click", () => edit(NOTHING));
+	listen("network-begin", "click", () => edit());
 	listen("network-example", "click", ({ target }) => open({ [target.value]: "" })); // the service has it
 	listen("network-edit", "click", () => attempt("Reading the tables …", editThis));
 	listen("network-save", "click", () => attempt("Saving …", save));
@@ -95,8 +95,11 @@ export function networkDialog(service, network, isLost) {
 				list();
 				byId("network-files").focus();
 			};
-			const away = button("Forget", remove, { class: "link", "aria-label": `Forget ${name}` });
-			return make("li", button(name, () => open(files), { class: "link" }), ` ${moment(opened)} `, away);
+			return fill("kept-network", {
+				button: { unit: name, onclick: () => open(files) },
+				span: moment(opened),
+				"button:last-child": { "aria-label": `Forget ${name}`, onclick: remove },
+			});
 		});
 		byId("network-kept").hidden = !rows.length;
 		put("network-list", rows);
