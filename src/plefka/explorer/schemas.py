@@ -33,8 +33,6 @@ Evidence = Annotated[
         examples=[{"slow_flow": 1, "thin_crema": {"on": 0.9, "off": 0.2}}],
     ),
 ]
-
-
 Do = Annotated[
     dict[Name, StrictBool | StrictInt | Name], Field(description="The units that are set from outside: {unit: 0 or 1}")
 ]

@@ -27,7 +27,7 @@ class ServedNetwork:
 
     def __init__(self, network: Served, name: str, example: Example | None = None, file: str = ""):
         self.name, self.file, self.about = name, file, example and example.about
-        self.catalogue, self.identity = Catalogue.of(network), network.identity
+        self.catalogue, self.identity = Catalogue(network), network.identity
         self.methods, self.questions = _methods(network), [*OF_ALL, *(OF_CAUSES if network.is_normalised else ())]
         self.kind = {
             "kind": "belief network" if network.is_normalised else "Boltzmann machine",
