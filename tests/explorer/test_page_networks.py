@@ -308,6 +308,8 @@ def test_an_edited_network_keeps_what_still_fits_of_the_case(visitor):
     until_open(visitor, diagnosis(), {"fever": 1, "cough": 1})
     visitor.until("location.hash.includes('cough')")
     visitor.click("#network")
+    assert visitor.run("document.querySelector('#network-list button').textContent") == "My_clinic"
+    assert " 20" in visitor.text("#network-list span:not(.gap)")  # when it was opened
     visitor.click("#network-edit")
     visitor.until("document.querySelector('#editor').open")
     assert visitor.run("document.querySelector('#editor-name').value") == "My clinic"

@@ -44,8 +44,6 @@ export function networkEditor(service) {
 		dialog.querySelector("td input").focus();
 	}
 
-	// ---- changes, which can be undone ----
-
 	// Letters that are typed into one field are one change.
 	function change(part, isTyped = false) {
 		const next = { ...states[at], ...part };
@@ -85,8 +83,6 @@ export function networkEditor(service) {
 		if (now === JSON.stringify(start)) remove(key);
 		else if (!write(key, now)) put("editor-kept", told("draft-unstored"));
 	}
-
-	// ---- what is said of them ----
 
 	// Two CSV files, as they were typed.
 	function files() {
@@ -136,11 +132,11 @@ export function networkEditor(service) {
 
 	// Gives the button that goes to the line, if the service named one.
 	function complain(message) {
-		const [, id, number, text] = /^(?:File [^:]*: (?:(\w+), line (\d+): )?)?(.*)/s.exec(message);
+		const [, id, number, text, column] = /^(?:File [^:]*: (?:(\w+), line (\d+): )?)?((\w*).*)/s.exec(message);
 		const table = tables.find((each) => each.id === id);
 		const line = number - 2; // behind the titles, and counted from 0
-		const column = table?.columns.findIndex((each) => text.startsWith(`${each} must`));
-		const go = table && button(`Line ${line + 1} of ${id}`, () => table.focus(line, column), { class: "link" });
+		const focus = () => table.focus(line, table.columns.indexOf(column));
+		const go = table && button(`Line ${line + 1} of ${id}`, focus, { class: "link" });
 		const isNamed = (name) => text.includes(`'${name}'`) || text.includes(` ${name} -> `); // as in a cycle
 		const rows = table ? [table.body.rows[line]] : rowsOf(isNamed);
 		say(make("div.message.is-bad", go, make("p", sentence(text))), "is-wrong", rows);

@@ -97,7 +97,7 @@ export function networkDialog(service, network, isLost) {
 			};
 			return fill("kept-network", {
 				button: { unit: name, onclick: () => open(files) },
-				span: moment(opened),
+				"button + span": moment(opened),
 				"button:last-child": { "aria-label": `Forget ${name}`, onclick: remove },
 			});
 		});
