@@ -1,8 +1,9 @@
 """Networks that visitors open and edit on the page: whatever they bring, and whatever they type or paste."""
 
+import csv
 import gzip
 import json
-import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 import plefka as pf
 from tests.explorer.browser import CTRL, Visitor, case
 from tests.explorer.browser_service import serving
+from tests.explorer.client import until
 from tests.explorer.test_page_access import TOO_WIDE, violations
 from tests.explorer.test_page_cases import DROP
 from tests.explorer.test_page_share import NETWORK as HOSTILE
@@ -129,7 +131,7 @@ def test_a_network_with_hostile_names_is_opened_saved_and_taken_again(visitor, e
     visitor.browser.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path / "saved"))
     visitor.run("document.querySelector('#network-suffix').value = '.json'")
     visitor.click("#network-save")
-    until(lambda: (tmp_path / "saved" / "hostile.json").is_file())
+    until_saved(tmp_path / "saved" / "hostile.json")
     assert pf.load(tmp_path / "saved" / "hostile.json").fingerprint == HOSTILE.fingerprint
     show(visitor, empty.address)
     visitor.click("#network-list button")
@@ -140,11 +142,8 @@ def test_a_network_with_hostile_names_is_opened_saved_and_taken_again(visitor, e
     assert visitor.run("localStorage.getItem('plefka-networks')") == "[]"
 
 
-def until(condition) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+def until_saved(*paths: Path) -> None:
+    until(lambda: all(path.is_file() for path in paths))
 
 
 def test_a_network_dropped_on_another_takes_its_place_and_an_edited_one_keeps_the_case(visitor):
@@ -267,6 +266,37 @@ def test_names_with_quotes_commas_and_markup_are_names_and_large_pastes_are_refu
     visitor.until_text("#network-problems", "5,001 lines (more than 5,000)")
 
 
+def test_tables_are_saved_in_every_format_before_they_are_used(visitor, tmp_path):
+    suffixes = "[...document.querySelectorAll('#WHERE-suffix option')].map(each => each.value)"
+    offered = visitor.run(suffixes.replace("WHERE", "editor"))
+    assert set(offered) == set(visitor.run(suffixes.replace("WHERE", "network")))
+    visitor.browser.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+    fill(visitor)
+    visitor.write("#editor-name", "My clinic")
+    for suffix in offered:
+        visitor.run(f"document.querySelector('#editor-suffix').value = '{suffix}'")
+        visitor.click("#editor-save")
+        tables = ("causes.csv", "findings.csv")
+        until_saved(*(tmp_path / f"My_clinic.{end}" for end in (tables if suffix == ".csv" else [suffix[1:]])))
+        found = pf.load(tmp_path / f"My_clinic{suffix}")
+        seen = {found.index("fever") if suffix != ".uai" else 2: 1}
+        expected = pf.infer(diagnosis(), {"fever": 1}).log_likelihood
+        assert pf.infer(found, seen).log_likelihood == pytest.approx(expected, rel=1e-9)
+    assert visitor.run("location.search") == ""
+    assert visitor.run("localStorage.getItem('plefka-networks')") is None
+    write(visitor, "cause, line 3", 'a "third" one')
+    write(visitor, "prior, line 3", "often")
+    visitor.click("#editor-save")  # in the format that was chosen last
+    visitor.until("document.activeElement.getAttribute('aria-label') === 'prior, line 3'")
+    assert "Prior must be" in visitor.run(SAID)
+    visitor.write("#editor-name", "Draft")
+    visitor.run("document.querySelector('#editor-suffix').value = '.csv'")
+    visitor.click("#editor-save")
+    until_saved(tmp_path / "Draft.causes.csv")
+    with (tmp_path / "Draft.causes.csv").open(newline="") as file:
+        assert list(csv.reader(file)) == [["cause", "prior"], *CAUSES, ['a "third" one', "often"]]
+
+
 def test_an_edited_network_keeps_what_still_fits_of_the_case(visitor):
     fill(visitor)
     visitor.write("#editor-name", "My clinic")
@@ -278,6 +308,8 @@ def test_an_edited_network_keeps_what_still_fits_of_the_case(visitor):
     until_open(visitor, diagnosis(), {"fever": 1, "cough": 1})
     visitor.until("location.hash.includes('cough')")
     visitor.click("#network")
+    assert visitor.run("document.querySelector('#network-list button').textContent") == "My_clinic"
+    assert " 20" in visitor.text("#network-list span:not(.gap)")  # when it was opened
     visitor.click("#network-edit")
     visitor.until("document.querySelector('#editor').open")
     assert visitor.run("document.querySelector('#editor-name').value") == "My clinic"

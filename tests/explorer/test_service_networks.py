@@ -100,6 +100,17 @@ def test_what_is_saved_is_the_same_network(client, tmp_path, suffix):
     assert pf.infer(again, evidence).log_likelihood == pytest.approx(pf.infer(first, evidence).log_likelihood, rel=1e-9)
 
 
+def test_files_are_saved_in_another_format_without_being_kept(client, tmp_path):
+    found = client.answer("networks", sent(CLINIC, keep=False) | {"save": {"suffix": ".json", "name": "other"}})
+    assert found["network"] is None
+    files = {name: base64.b64decode(content) for name, content in found["files"].items()}
+    assert list(files) == ["other.json"]
+    assert in_files(tmp_path, files).fingerprint == in_files(tmp_path, CLINIC).fingerprint
+    assert client.answer("networks", sent(CLINIC, keep=False))["files"] == {}
+    wrong = sent(CLINIC, keep=False) | {"save": {"suffix": ".png"}}
+    assert client.post("networks", wrong).error == (422, "invalid_file")
+
+
 def test_the_tables_of_a_network_can_be_edited(client):
     key = client.answer("networks", sent(CLINIC))["network"]
     found = client.answer(f"tables?network={key}", {})

@@ -132,7 +132,7 @@ NETWORKS = {
 @pytest.mark.parametrize("name", NETWORKS)
 def test_the_catalogue_has_the_edges_of_the_network(name):
     network = NETWORKS[name]
-    found = Catalogue.of(network)
+    found = Catalogue(network)
     assert found.facts["edges"] == len(network.edges())
     everything = [edge for unit in range(network.size) for edge in found.around([unit], 1, 500, 500)["edges"]]
     edges = {(edge["parent"], edge["child"]): edge["weight"] for edge in everything}

@@ -17,6 +17,7 @@ Accuracy = Literal["exact", "estimate", "observed"]
 Interval = Annotated[list[float | None], Field(description="Where it lies: low, high; null where that is not known.")]
 UsuallyOn = Annotated[list[str], Field(description="Units that are more probably on than off beforehand.")]
 Kind = Literal["exact", "lower_bound", "upper_bound", "estimate"]
+Files = Annotated[dict[str, str], Field(description="The content of each saved file in base64, by its name.")]
 
 
 @cache
@@ -232,10 +233,11 @@ class OpenedAnswer:
     edges: int
     notes: Annotated[list[str], Field(description="What was recognised and assumed when the files were read.")]
     suspicions: list[Suspicion]
+    files: Files
 
 
 class SavedAnswer(FromNetwork):
-    files: Annotated[dict[str, str], Field(description="The content of each file in base64, by its name.")]
+    files: Files
 
 
 class TablesAnswer(FromNetwork):

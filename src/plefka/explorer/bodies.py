@@ -15,7 +15,7 @@ from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect
 
 from plefka.errors import first_repeated
-from plefka.explorer.guards import discard
+from plefka.explorer.guards import CLOSE_CONNECTION, discard
 from plefka.explorer.responses import RETRY, refuse
 
 DEEPEST = 16  # objects and lists inside each other
@@ -97,9 +97,8 @@ class CheckedRequest(Request):
             except TimeoutError:
                 if self.held.made_room:
                     await self._refuse_for_others()
-                raise refuse(
-                    408, "slow_body", f"the body must arrive within {BODY_SECONDS:g} s", {"Connection": "close"}
-                ) from None
+                message = f"the body must arrive within {BODY_SECONDS:g} s"
+                raise refuse(408, "slow_body", message, CLOSE_CONNECTION) from None
             except ClientDisconnect:
                 raise refuse(400, "incomplete_body", "the connection was closed before the body was complete") from None
         return self._body
@@ -110,12 +109,12 @@ class CheckedRequest(Request):
         if given.partition(";")[0].strip().casefold() != "application/json":
             await discard(self.receive)
             message = f"a body must have the Content-Type application/json; got {given[:60]!r}"
-            raise refuse(415, "not_json", message, {"Connection": "close"})
+            raise refuse(415, "not_json", message, CLOSE_CONNECTION)
 
     async def _refuse_for_others(self) -> None:
         await discard(self.receive)
         message = "the service receives too many large bodies at once. Try again in a few seconds, or send fewer rows."
-        raise refuse(503, "too_many_bodies", message, {**RETRY, "Connection": "close"})
+        raise refuse(503, "too_many_bodies", message, RETRY | CLOSE_CONNECTION)
 
     async def _read(self, most: int, bodies: HeldBodies) -> bytes:
         body = bytearray()
@@ -125,12 +124,8 @@ class CheckedRequest(Request):
             body += piece
             if len(body) > most:
                 await discard(self.receive)
-                raise refuse(
-                    413,
-                    "body_too_large",
-                    f"a body may have {most:,} bytes; got more. Send fewer rows, or a smaller file.",
-                    {"Connection": "close"},
-                )
+                message = f"a body may have {most:,} bytes; got more. Send fewer rows, or a smaller file."
+                raise refuse(413, "body_too_large", message, CLOSE_CONNECTION)
         return bytes(body)
 
     async def json(self) -> Any:
@@ -165,9 +160,8 @@ def strict_json(body: bytes) -> Any:
     except UnicodeDecodeError:
         raise refuse(400, "invalid_json", "a body must be JSON in UTF-8; got other bytes") from None
     except json.JSONDecodeError as error:
-        raise refuse(
-            400, "invalid_json", f"a body must be JSON; {error.msg} in line {error.lineno}, column {error.colno}"
-        ) from None
+        place = f"in line {error.lineno}, column {error.colno}"
+        raise refuse(400, "invalid_json", f"a body must be JSON; {error.msg} {place}") from None
     except ValueError:  # of a whole number with thousands of digits
         raise refuse(400, "invalid_json", "a number must have fewer digits") from None
 

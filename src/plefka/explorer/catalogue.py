@@ -5,8 +5,6 @@ Everything is listed once, when the service starts, so that no request goes thro
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,64 +18,29 @@ CAUSE, FINDING, UNIT = "cause", "finding", "unit"
 MOST_NAMES = 200  # of parents or of children that are listed with a unit
 
 
-@dataclass(frozen=True)
 class Catalogue:
     """The units of one network, with the edges by child and by parent.
 
     Couplings of a machine have no direction: both units are the other one's parent and child.
     """
 
-    names: tuple[str, ...]
-    kinds: Sequence[str]
-    states: Sequence[tuple[str, str]]
-    by_child: sp.csr_array  # weights[child, parent]; nan where the child is a table
-    by_parent: sp.csr_array  # the same, transposed
-    is_directed: bool = True
-
-    @classmethod
-    def of(cls, network: Served) -> "Catalogue":
-        weights = _weights(network)
-        transposed = sp.csr_array(weights.T.tocsr())
-        return cls(network.names, kinds_of(network), network.states, weights, transposed, network.is_normalised)
-
-    def __post_init__(self):
-        """Nobody should wait for what is the same for all."""
-        _ = self.places, self._folded, self.facts, self.units_by_role
-
-    @property
-    def size(self) -> int:
-        return len(self.names)
-
-    @cached_property
-    def num_parents(self) -> np.ndarray:
-        return np.diff(self.by_child.indptr)
-
-    @cached_property
-    def num_children(self) -> np.ndarray:
-        return np.diff(self.by_parent.indptr)
-
-    @cached_property
-    def places(self) -> dict[str, int]:
-        return {name: unit for unit, name in enumerate(self.names)}
-
-    @cached_property
-    def _folded(self) -> list[str]:
-        return [name.casefold() for name in self.names]
-
-    def role(self, unit: int) -> str:
-        return UNIT if not self.is_directed else FINDING if self.num_parents[unit] else CAUSE
-
-    @cached_property
-    def units_by_role(self) -> dict[str, list[int]]:
-        by_role = {CAUSE: self.num_parents == 0, FINDING: self.num_parents > 0}
-        return {"all": list(range(self.size))} | {
-            role: np.flatnonzero(is_so & self.is_directed).tolist() for role, is_so in by_role.items()
+    def __init__(self, network: Served):
+        self.names, self.states, self.size = network.names, network.states, len(network.names)
+        self.kinds, self.is_directed = kinds_of(network), network.is_normalised
+        self.by_child = _weights(network)  # weights[child, parent]; nan where the child is a table
+        self.by_parent = sp.csr_array(self.by_child.T.tocsr())
+        self.ends = {"parents": self.by_child, "children": self.by_parent}
+        self.num_parents, self.num_children = (np.diff(edges.indptr) for edges in self.ends.values())
+        self.places = {name: unit for unit, name in enumerate(self.names)}
+        self._folded = [name.casefold() for name in self.names]
+        is_cause, is_finding = self.num_parents == 0, self.num_parents > 0
+        by_role = {
+            CAUSE: is_cause & self.is_directed,
+            FINDING: is_finding & self.is_directed,
+            "all": is_cause | is_finding,
         }
-
-    @cached_property
-    def facts(self) -> dict[str, Any]:
-        """Sizes of the network."""
-        return {
+        self.units_by_role = {role: np.flatnonzero(is_so).tolist() for role, is_so in by_role.items()}
+        self.facts = {  # sizes of the network
             "units": self.size,
             "edges": int(self.by_child.nnz) // (1 if self.is_directed else 2),
             "causes": len(self.units_by_role[CAUSE]),
@@ -85,6 +48,9 @@ class Catalogue:
             "kinds": dict(Counter(self.kinds)),
             "largest_in_degree": int(self.num_parents.max(initial=0)),
         }
+
+    def role(self, unit: int) -> str:
+        return UNIT if not self.is_directed else FINDING if self.num_parents[unit] else CAUSE
 
     def unit(self, unit: int) -> dict[str, Any]:
         """One unit, as in a list of them."""
@@ -100,7 +66,7 @@ class Catalogue:
 
     def unit_with_neighbours(self, unit: int) -> dict[str, Any]:
         """One unit with the names of its first parents and children."""
-        parents, children = (_row(edges, unit)[0][:MOST_NAMES] for edges in (self.by_child, self.by_parent))
+        parents, children = (_row(edges, unit)[0][:MOST_NAMES] for edges in self.ends.values())
         return {
             **self.unit(unit),
             "parent_names": [self.names[parent] for parent in parents],
@@ -144,24 +110,22 @@ class Catalogue:
             {"parent": self.names[kept[parent]], "child": self.names[kept[child]], "weight": weight}
             for child, parent, weight in zip(*(z.tolist() for z in (*inside.coords, inside.data)), strict=True)
         ]
-        counts = {"left_out": self._num_within(centres, hops) - len(kept)}
-        for which, ends in (("parents", self.by_child), ("children", self.by_parent)):
-            counts[which] = len(np.setdiff1d(ends[centres].indices, centres))
-        return {"nodes": nodes, "edges": edges, **counts}
+        counts = {which: len(np.setdiff1d(ends[centres].indices, centres)) for which, ends in self.ends.items()}
+        return {"nodes": nodes, "edges": edges, "left_out": self._num_within(centres, hops) - len(kept), **counts}
 
     def _num_within(self, centres: Sequence[int], hops: int) -> int:
         """How many units are within so many edges, also by way of units that are left out."""
         reached, frontier = np.zeros(self.size, bool), np.unique(centres)
         reached[frontier] = True
         for _ in range(hops):
-            beside = np.unique(np.concatenate([ends[frontier].indices for ends in (self.by_child, self.by_parent)]))
+            beside = np.unique(np.concatenate([ends[frontier].indices for ends in self.ends.values()]))
             frontier = beside[~reached[beside]]
             reached[frontier] = True
         return int(np.count_nonzero(reached))
 
     def _strongest_beside(self, units: np.ndarray, reached: np.ndarray) -> np.ndarray:
         """Their neighbours that were not reached before, by the largest weight of an edge to them."""
-        ends = [edges[units] for edges in (self.by_child, self.by_parent)]
+        ends = [edges[units] for edges in self.ends.values()]
         neighbours = np.concatenate([end.indices for end in ends])
         strength = np.nan_to_num(np.abs(np.concatenate([end.data for end in ends])))
         new = ~reached[neighbours]

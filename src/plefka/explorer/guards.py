@@ -5,6 +5,7 @@ import hmac
 import logging
 import re
 import time
+from contextlib import suppress
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -113,12 +114,10 @@ class TokenGuard:
 
 async def discard(receive: Receive) -> None:
     """Take what is left of a body, for a moment: a client that is still sending would not see the response."""
-    try:
+    with suppress(TimeoutError):
         async with asyncio.timeout(DISCARD_SECONDS):
             while (await receive()).get("more_body", False):
                 pass
-    except TimeoutError:
-        return
 
 
 def _name_in(host: str) -> str:

@@ -31,7 +31,7 @@ def open_files(fields: Mapping[str, Any]) -> dict[str, Any]:
         warnings.simplefilter("always", PlefkaWarning)
         path = _written(fields["files"], Path(folder))
         network = checked(pf.load(path.name if path.name.startswith(EXAMPLE) else path), path.name)
-    edges = Catalogue.of(network).facts["edges"]
+    edges = Catalogue(network).facts["edges"]
     if network.size > MOST_UNITS or edges > MOST_EDGES:
         raise InvalidFile(
             f"{path.name}: a network that is opened here may have {MOST_UNITS:,} units and {MOST_EDGES:,} links; got "
@@ -44,6 +44,7 @@ def open_files(fields: Mapping[str, Any]) -> dict[str, Any]:
         "edges": edges,
         "notes": [str(each.message) for each in said if issubclass(each.category, PlefkaWarning)],
         "suspicions": [each._asdict() for each in pf.lint(network)] if isinstance(network, pf.BeliefNetwork) else [],
+        **(save(network, fields["save"]) if fields.get("save") else {"files": {}}),
     }
     if fields["keep"]:
         content = repr((network.fingerprint, network.version, name)).encode()
@@ -87,20 +88,18 @@ def tables(network: Any, _: object = None) -> dict[str, Any]:
 def _written(files: Mapping[str, str], folder: Path) -> Path:
     """The files in a folder; the first of them, which stands for all."""
     for name, content in files.items():
+        named = repr(name[:100])
         if PurePath(name).name != name or name.startswith(".") or "\0" in name:
-            raise InvalidFile(
-                f"{name[:100]!r}: a name must be without a folder, and not begin with a dot, as net.json."
-            )
+            raise InvalidFile(f"{named}: a name must be without a folder, and not begin with a dot, as net.json.")
         try:
             decoded = base64.b64decode(content, validate=True)
         except ValueError:  # also of letters that are not ASCII
-            raise InvalidFile(f"{name[:100]!r}: the content must be in base64; got something else.") from None
+            raise InvalidFile(f"{named}: the content must be in base64; got something else.") from None
         try:
             (folder / name).write_bytes(decoded)
         except (OSError, ValueError):
-            raise InvalidFile(
-                f"{name[:100]!r} cannot be kept here: the name is too long or not valid, or the disk is full."
-            ) from None
+            why = "the name is too long or not valid, or the disk is full"
+            raise InvalidFile(f"{named} cannot be kept here: {why}.") from None
     return folder / next(iter(files))
 
 

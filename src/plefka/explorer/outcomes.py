@@ -68,11 +68,10 @@ def too_long(seconds: float) -> Failure:
 
 
 def not_open(key: str) -> Failure:
-    if key:
-        return Failure(
-            404, "unknown_network", f"the network {key[:50]!r} is not open here any more. Open its file again."
-        )
-    return Failure(404, "no_network", "no network is open here yet. Open a file, or begin a network of your own.")
+    if not key:
+        return Failure(404, "no_network", "no network is open here yet. Open a file, or begin a network of your own.")
+    message = f"the network {key[:50]!r} is not open here any more. Open its file again."
+    return Failure(404, "unknown_network", message)
 
 
 def busy(waiting: int) -> Failure:

@@ -11,7 +11,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -129,11 +129,9 @@ class Pool:
         """What a lane answers next: a question, and others that can be answered with it; or none yet."""
         if self._first(number) is None:
             self.something.clear()
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK):
                     await self.something.wait()
-            except TimeoutError:
-                return []
         first = self._first(number)
         if first is None:
             return []

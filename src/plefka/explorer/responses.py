@@ -4,8 +4,10 @@ A refusal has a status, a word for programs, and a sentence for people. The file
 is made once: no path of a request is opened.
 """
 
+import gzip
 import hashlib
 from collections.abc import Iterable, Mapping
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ SENTENCES = {
 RETRY = {"Retry-After": "5"}
 JSON = "application/json"
 INDEX = "index.html"
+UNITS_AT = {"evidence": 1, "rows": 2}  # where the unit stands in the place of a state that is not valid
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -46,11 +49,9 @@ def error_response(status: int, code: str, message: str, headers: Mapping[str, s
 
 
 async def on_refusal(request: Request, error: Any) -> Response:
-    detail: Any = error.detail
-    if not isinstance(detail, dict):
-        code, message = SENTENCES.get(error.status_code, ("refused", str(detail)))
-        detail = {"code": code, "message": message}
-    return error_response(error.status_code, detail["code"], detail["message"], error.headers)
+    status, detail = error.status_code, error.detail
+    said = detail.values() if isinstance(detail, dict) else SENTENCES.get(status, ("refused", str(detail)))
+    return error_response(status, *said, headers=error.headers)
 
 
 async def on_invalid(request: Request, error: Any) -> Response:
@@ -65,7 +66,8 @@ def _in_words(problems: Iterable[Mapping[str, Any]]) -> str:
     """The first problem, by the name of its field."""
     first, *_ = problems
     place = [str(part)[:100] for part in first["loc"][1:]]
-    field, unit = ".".join(place), _unit(place)
+    depth = UNITS_AT.get(place[0], len(place)) if place else 0
+    field, unit = ".".join(place), next(iter(place[depth:]), None)
     if unit is not None:
         return (
             f"the state of {unit!r} must be 0, 1, a word for one of its states, null (hidden), or soft evidence as in "
@@ -80,13 +82,6 @@ def _in_words(problems: Iterable[Mapping[str, Any]]) -> str:
     return f"{field or 'the request'} is not valid: {first['msg'][:1].lower()}{first['msg'][1:]}."
 
 
-def _unit(place: list[str]) -> str | None:
-    """The unit whose state is not valid, if it is that."""
-    if place[:1] == ["evidence"] and len(place) > 1:
-        return place[1]
-    return place[2] if place[:1] == ["rows"] and len(place) > 2 else None
-
-
 class Pages:
     """Every file of the page, by its address below /static."""
 
@@ -99,14 +94,18 @@ class Pages:
         entry = self.files.get(name)
         if entry is None:
             raise refuse(404, "not_found", "there is no such file. The page is at /.")
-        content = entry.read_bytes()
-        return tagged(content, request, {"Content-Type": TYPES[entry.suffix]})
+        return tagged(entry.read_bytes(), request, TYPES[entry.suffix])
 
 
-def tagged(content: bytes, request: Request, headers: dict[str, str]) -> Response:
-    """With an ETag, by which a browser asks whether its copy is still the same."""
-    tag = f'"{hashlib.sha256(content).hexdigest()[:24]}"'
-    headers = {**headers, "ETag": tag, "Cache-Control": "no-cache"}
+packed = lru_cache(256)(partial(gzip.compress, mtime=0))
+
+
+def tagged(content: bytes, request: Request, content_type: str) -> Response:
+    """With an ETag, by which a browser asks whether its copy is still the same; packed, if the browser unpacks it."""
+    headers = {"Content-Type": content_type, "Vary": "Accept-Encoding", "Cache-Control": "no-cache"}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        content, headers["Content-Encoding"] = packed(content), "gzip"
+    headers["ETag"] = tag = f'"{hashlib.sha256(content).hexdigest()[:24]}"'
     if tag in request.headers.get("if-none-match", ""):
         return Response(None, 304, headers)
     return Response(content, 200, headers)

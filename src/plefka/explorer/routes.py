@@ -27,8 +27,6 @@ MOST_GUESSED = 10_000  # units among which the nearest name is looked for; it wo
 Named = Annotated[str, Query(max_length=schemas.LONGEST_NAME, description="The name of a unit.")]
 GONE = 499  # the client has left; for the log only
 RANKED_BY_DEFAULT = 10  # causes of each method that are compared
-
-
 Key = Annotated[
     str | None, Query(max_length=64, description="The key of an opened network; that of the service unless given.")
 ]
@@ -92,10 +90,7 @@ async def units(
 @about.get("/units/names", response_model=answers.NamesAnswer)
 async def names(request: Request, network: Network) -> Response:
     """All names in the order of the units, and a letter for each: c (cause), f (finding), u (of a machine)."""
-    headers = {"Content-Type": JSON, "Vary": "Accept-Encoding"}
-    if "gzip" in request.headers.get("accept-encoding", ""):
-        return tagged(network.packed_names, request, {**headers, "Content-Encoding": "gzip"})
-    return tagged(network.names, request, headers)
+    return tagged(network.names, request, JSON)
 
 
 @about.get("/unit", response_model=answers.OneUnitAnswer)
@@ -162,8 +157,6 @@ QUESTIONS = {  # that a worker answers as they are asked
         "The measures of all that /table-rows has compared with the truth, put together, and a page with pictures."),
     "tables": (schemas.Strict, answers.TablesAnswer, "The network as rows of the two tables of causes and findings."),
 }  # fmt: skip
-
-
 COUNTED: dict[str, tuple[str, Callable[[Any], int]]] = {  # questions that have a limit, and what counts
     "rows": ("rows", lambda asked: len(asked.rows)),
     "sample": ("count", lambda asked: asked.count),
@@ -240,8 +233,7 @@ async def _ask(request: Request, network: ServedNetwork, kind: str, asked: Mappi
         await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
     finally:
         leaving.cancel()
-        if not answering.done():
-            answering.cancel()
+        answering.cancel()  # unless it is done
     if not answering.done():
         raise refuse(GONE, "client_left", "the connection was closed before the answer was there.")
     return answering.result()

@@ -37,8 +37,6 @@ Evidence = Annotated[
         examples=[{"slow_flow": 1, "thin_crema": {"on": 0.9, "off": 0.2}}],
     ),
 ]
-
-
 Do = Annotated[
     dict[Name, StrictBool | StrictInt | Name], Field(description="The units that are set from outside: {unit: 0 or 1}")
 ]
@@ -170,14 +168,15 @@ class Sample(OneCase):
     seed: Annotated[StrictInt, Field(ge=0, lt=2**63)] = 0
 
 
+class Save(Strict):
+    suffix: Annotated[str, Field(pattern=r"^\.[a-z]{1,10}$", examples=[".json", ".csv"])]
+    name: Annotated[str, Field(pattern=r"^[\w-]{1,100}$", description="Of the files.")] = "network"
+
+
 class Open(Strict):
     files: Annotated[
         dict[Annotated[str, Field(max_length=200)], str],
         Field(min_length=1, max_length=2, description='{"net.json": content in base64}; two for a pair of CSV files'),
     ]
     keep: Annotated[StrictBool, Field(description="Whether questions will be asked about it.")] = True
-
-
-class Save(Strict):
-    suffix: Annotated[str, Field(pattern=r"^\.[a-z]{1,10}$", examples=[".json", ".csv"])]
-    name: Annotated[str, Field(pattern=r"^[\w-]{1,100}$", description="Of the files.")] = "network"
+    save: Annotated[Save | None, Field(description="As what it is written, too.")] = None

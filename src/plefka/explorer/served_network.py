@@ -1,6 +1,5 @@
 """One network that is being served, and all that is known of it without computing."""
 
-import gzip
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -28,7 +27,7 @@ class ServedNetwork:
 
     def __init__(self, network: Served, name: str, example: Example | None = None, file: str = ""):
         self.name, self.file, self.about = name, file, example and example.about
-        self.catalogue, self.identity = Catalogue.of(network), network.identity
+        self.catalogue, self.identity = Catalogue(network), network.identity
         self.methods = _methods(network)
         usual = ["G1" if name == "G2" and network.storage.num_pairs() > MANY_PAIRS else name for name in COMPARED]
         self.compared = [name for name in usual if name in self.methods]
@@ -39,7 +38,6 @@ class ServedNetwork:
         }  # fmt: skip
         self.cases = _cases(self.catalogue, example)
         self.names = encoded(self.catalogue.all_names())
-        self.packed_names = gzip.compress(self.names, 6, mtime=0)
         self.priors: list[float] = []
 
     @property

@@ -42,7 +42,7 @@ class Service:
             source = settings.source
             network = checked(pf.load(source), source)
             bundled = read_example(source.removeprefix(EXAMPLE)) if source.startswith(EXAMPLE) else None
-            self.first = ServedNetwork(network, _name(source), bundled)
+            self.first = ServedNetwork(network, PurePath(source.removeprefix(EXAMPLE)).name.partition(".")[0], bundled)
             questions = self.first.typical_questions if settings.warm else []
         memory = settings.limits.memory_bytes or _share_of_memory(settings.workers)
         full, quick = (Assignment(prepared, (network, asked), memory) for asked in (questions, questions[:1]))
@@ -113,11 +113,6 @@ class Service:
         limits = self.settings.limits
         own = {"rows": limits.rows, "seconds": limits.seconds, "body_bytes": limits.body_bytes}
         return {**served.facts, "limits": own, "opens": self.settings.opens}
-
-
-def _name(source: str) -> str:
-    """Of the file, without its folder, or of the example."""
-    return source.removeprefix(EXAMPLE) if source.startswith(EXAMPLE) else PurePath(source).name.partition(".")[0]
 
 
 def _share_of_memory(workers: int) -> int | None:

@@ -2,7 +2,7 @@
 
 import { askForToken, load, showConnection } from "./connection.js";
 import { announce, byId, jumpTo } from "./elements.js";
-import { NetworkDialog } from "./network_dialog.js";
+import { networkDialog } from "./network_dialog.js";
 import { Page } from "./page.js";
 import { Service } from "./service.js";
 import { addressOf, contentInAddress } from "./shared_case.js";
@@ -18,7 +18,7 @@ async function start() {
 	theme();
 	const known = await load(service).catch((error) => {
 		if (!["no_network", "unknown_network"].includes(error.code)) throw error;
-		new NetworkDialog(service).start(error.code === "unknown_network");
+		networkDialog(service, null, error.code === "unknown_network");
 	});
 	if (known) begin(service, new Page(service, ...known));
 	document.body.dataset.ready = "true";
@@ -31,7 +31,7 @@ function begin(service, page) {
 	keepAddress(page, service);
 	keepInTouch(page, service);
 	keys(page);
-	if (page.network.opens) new NetworkDialog(service, page.network).begin();
+	if (page.network.opens) networkDialog(service, page.network);
 	service.addEventListener("forgotten", () => location.reload());
 }
 
