@@ -19,6 +19,7 @@ from plefka.explorer.catalogue import Served
 from plefka.explorer.fault_ranking import PRIOR_DECIMALS, FaultsAsked, fault_ranking
 from plefka.explorer.outcomes import FAILED, MOST_CELLS, NO_MEMORY, Failure, UnknownUnit, answered, encoded, not_open
 from plefka.inference.solution_tables import OF_CHECK
+from plefka.inference.solution_words import frequency
 from plefka.questions.case_interview import LATER
 
 MOST_TARGETS = 50  # names in an answer
@@ -154,6 +155,7 @@ class Answers:
             "log_likelihood": solution.log_likelihood,
             "interval": solution.log_likelihood_interval,
             "kind": kind_of(solution),
+            "frequency": frequency(solution)[2:],
             **({} if self.network.is_normalised else clamped),
             "method": str(solution.methods[0]),
             "status": status.name.lower(),
@@ -179,9 +181,8 @@ class Answers:
         names = {"top", "costs", "together", "stop_below", "certain_above", "without"} & fields.keys()
         options = {name: fields[name] for name in names} | self.conditions(fields)
         found = pf.ask(self.network, evidence, candidates, targets, fields["method"], **options)
-        names = found.targets
-        told = {"targets": names[:MOST_TARGETS], "targets_total": len(names)}
-        return {**asdict(found), **told, "usually_on": self.usually_on(names)}
+        targets = {"targets": found.targets[:MOST_TARGETS], "targets_total": len(found.targets)}
+        return {**asdict(found), **targets, "usually_on": self.usually_on(found.targets)}
 
     def interview(self, fields: QuestionFields) -> dict[str, Any]:
         unknown, later = fields["unknown"], fields["later"]
@@ -196,9 +197,9 @@ class Answers:
         return found.next._asdict() | told
 
     def joint(self, fields: QuestionFields) -> dict[str, Any]:
-        evidence = self.evidence(fields["evidence"], fields["units"])
-        found = pf.joint(self.network, evidence, fields["units"], fields["method"]).to_dict()
-        return {**found, "usually_on": self.usually_on(fields["units"])}
+        units, evidence = fields["units"], self.evidence(fields["evidence"], fields["units"])
+        found = pf.joint(self.network, evidence, units, fields["method"])
+        return {**found.to_dict(), "usually_on": self.usually_on(units)}
 
     def sensitivity(self, fields: QuestionFields) -> dict[str, Any]:
         evidence = self.evidence(fields["evidence"], [fields["target"]])

@@ -35,8 +35,8 @@ export class Case extends EventTarget {
 	// newId() -> what tells a case from those before and after it
 	constructor(method, newId) {
 		super();
-		Object.assign(this, { newId, past: [], future: [], moved: null }); // moved: {name, time} of a slider
-		Object.assign(this, { id: newId(), content: { method, evidence: {} }, observations: new Map() });
+		Object.assign(this, { newId, past: [] });
+		this.#go({ id: newId(), content: { method, evidence: {} } }, []);
 	}
 
 	get evidence() {
@@ -47,28 +47,17 @@ export class Case extends EventTarget {
 		return this.content.method;
 	}
 
-	get isExclusive() {
-		return this.content.exclusive === "causes"; // exactly one cause
+	get exclusive() {
+		return this.content.exclusive === "causes" ? "causes" : null; // exactly one cause, or any number
 	}
 
 	// What every answer depends on.
 	get key() {
-		return JSON.stringify([this.evidence, this.method, this.isExclusive]);
+		return JSON.stringify([this.evidence, this.method, this.exclusive]);
 	}
 
 	get ranked() {
-		const { faults, left_out: leftOut, ...ranked } = { ...AS_USUAL, ...this.content.ranking };
-		return { ...ranked, faults: Object.entries(faults), leftOut };
-	}
-
-	// What a question says of the ranking.
-	get rankingFields() {
-		const { units, chosen, order, faults, left_out } = { ...AS_USUAL, ...this.content.ranking };
-		return { units: units === "chosen" ? chosen : units, order, faults, leave_out: left_out };
-	}
-
-	get isSoft() {
-		return Object.values(this.evidence).some((value) => typeof value === "object");
+		return { ...AS_USUAL, ...this.content.ranking };
 	}
 
 	// null: unknown again
@@ -76,28 +65,26 @@ export class Case extends EventTarget {
 		const next = new Map(this.observations);
 		if (value === null) next.delete(name);
 		else next.set(name, value);
-		const time = performance.now();
-		const isSameMove = merge && this.moved?.name === name && time - this.moved.time < MERGE;
+		const isSameMove = merge && this.moved === name && performance.now() - this.time < MERGE;
 		this.#change({ evidence: Object.fromEntries(next) }, isSameMove); // own properties, "__proto__" too
-		if (merge) this.moved = { name, time };
+		if (merge) Object.assign(this, { moved: name, time: performance.now() });
 	}
 
 	// Another case in the place of this one.
 	replace(content, id = this.newId(), isSameMove = false) {
 		const next = contentOf(content);
 		if (id === this.id && isSame(next, this.content)) return;
-		if (!isSameMove) this.past.push(this.#state);
-		this.#go({ id, content: next, observations: new Map(Object.entries(next.evidence)) }, []);
+		if (!isSameMove) this.past.push({ id: this.id, content: this.content });
+		this.#go({ id, content: next }, []);
 	}
 
 	// rank({order: "change"}): the rest of the ranking stays as it is
 	rank(change) {
-		const { faults, leftOut, ...ranked } = { ...this.ranked, ...change };
-		this.#change({ ranking: unusual({ ...ranked, faults: Object.fromEntries(faults), left_out: leftOut }) });
+		this.#change({ ranking: unusual({ ...this.ranked, ...change }) });
 	}
 
-	assumeOne(isExclusive) {
-		this.#change({ exclusive: isExclusive ? "causes" : undefined });
+	assumeOne(isAssumed) {
+		this.#change({ exclusive: isAssumed ? "causes" : undefined });
 	}
 
 	useMethod(method) {
@@ -122,23 +109,19 @@ export class Case extends EventTarget {
 		this.#travel(this.future, this.past);
 	}
 
-	get #state() {
-		const { id, content, observations } = this;
-		return { id, content, observations };
-	}
-
 	#change(change, isSameMove) {
 		this.replace({ ...this.content, ...change }, this.id, isSameMove);
 	}
 
 	#travel(from, to) {
 		if (!from.length) return;
-		to.push(this.#state);
+		to.push({ id: this.id, content: this.content });
 		this.#go(from.pop(), this.future);
 	}
 
 	#go(state, future) {
-		Object.assign(this, state, { future, moved: null });
+		Object.assign(this, state, { future, moved: null }); // moved: the unit of a slider
+		this.observations = new Map(Object.entries(this.evidence));
 		this.dispatchEvent(new Event("change"));
 	}
 }

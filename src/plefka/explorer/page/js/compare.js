@@ -1,7 +1,6 @@
 // The same question to several methods, side by side.
 
-import { bar } from "./bars.js";
-import { fill, make } from "./elements.js";
+import { bar, fill, make } from "./elements.js";
 import { Panel } from "./panels.js";
 import { methodWords } from "./verdict.js";
 import { about, duration, kindWords, minus, sentence } from "./words.js";

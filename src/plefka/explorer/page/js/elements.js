@@ -2,23 +2,27 @@
 
 export const byId = (id) => document.getElementById(id);
 
-// make("button.tool#undo", {onclick: ..., "aria-label": ...}, child, ...): a tag with its classes and its id; properties,
-// if there are any; and children: words, elements, lists of them, and null, false or "" for none.
+// An element, or the one with this id.
+const found = (element) => (typeof element === "string" ? byId(element) : element);
+
+export const listen = (element, event, act) => found(element).addEventListener(event, act);
+
+// make("button.tool", {onclick: ..., "aria-label": ...}, child, ...): a tag with its classes; properties, if there are any;
+// and children: words, elements, lists of them, and null, false or "" for none.
 export function make(tag, ...parts) {
-	const [, name, id] = /^([^#]+)(?:#(.+))?$/.exec(tag);
-	const [type, ...classes] = name.split(".");
+	const [type, ...classes] = tag.split(".");
 	const element = document.createElement(type);
-	if (classes.length) element.className = classes.join(" ");
-	if (id) element.id = id;
+	element.classList.add(...classes);
 	return put(element, ...parts);
 }
+
+const NOTHING = [null, undefined, false, ""];
 
 // Properties and children, as for `make`, of an element or of the one with this id. Children replace what was there.
 export function put(element, ...parts) {
 	const box = found(element);
-	if (isPlain(parts[0])) for (const [property, value] of Object.entries(parts.shift())) set(box, property, value);
-	const isThere = (part) => part !== "" && (part ?? false) !== false;
-	if (parts.length) box.replaceChildren(...parts.flat(Infinity).filter(isThere));
+	if (parts[0]?.constructor === Object) for (const entry of Object.entries(parts.shift())) set(box, ...entry);
+	if (parts.length) box.replaceChildren(...parts.flat(Infinity).filter((part) => !NOTHING.includes(part)));
 	return box;
 }
 
@@ -29,13 +33,6 @@ export function fill(of, parts) {
 	for (const [selector, part] of Object.entries(parts)) put(element.querySelector(selector), ...[part].flat());
 	return element;
 }
-
-// An element, or the one with this id.
-const found = (element) => (typeof element === "string" ? byId(element) : element);
-
-const isPlain = (value) => value?.constructor === Object;
-
-export const listen = (element, event, act) => found(element).addEventListener(event, act);
 
 export function set(element, name, value) {
 	if (name === "text") element.textContent = value;
@@ -59,6 +56,18 @@ function* spaced(text) {
 export function told(id, ...words) {
 	const { textContent } = byId("sentences").content.getElementById(id);
 	return textContent.replace(/\s+/g, " ").trim().replaceAll("{}", () => words.shift());
+}
+
+// A bar from 0 to 1, with a mark where the probability was beforehand.
+export const bar = (length, mark) =>
+	setBar(make("span.track", { "aria-hidden": "true" }, make("span.fill"), make("span.prior")), length, mark);
+
+export function setBar(track, length, mark = null) {
+	const [filled, prior] = track.children;
+	filled.style.transform = `scaleX(${length || 0})`;
+	prior.style.left = `${100 * mark}%`;
+	prior.hidden = mark === null;
+	return track;
 }
 
 export const readable = (name) => name.replaceAll("_", " ");
@@ -104,13 +113,6 @@ export function announce(sentence) {
 }
 
 export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
-
-// Go to a part of the page. Addresses with # are taken: they hold the case.
-export function jumpTo(id) {
-	const target = byId(id);
-	target.scrollIntoView({ behavior: calm() ? "auto" : "smooth", block: "start" });
-	target.focus({ preventScroll: true });
-}
 
 // What the browser saves as a file.
 export function download(content, name, suffix) {

@@ -1,21 +1,21 @@
 // Start: load the network, open the case of the address, and keep the address in step with the case.
 
-import { askForToken, load, showConnection } from "./connection.js";
-import { announce, byId, jumpTo } from "./elements.js";
+import { announce, byId, calm, listen, put } from "./elements.js";
 import { NetworkDialog } from "./network_dialog.js";
 import { Page } from "./page.js";
-import { Service } from "./service.js";
+import { Service, Unreachable } from "./service.js";
 import { addressOf, contentInAddress } from "./shared_case.js";
-import { theme } from "./theme.js";
+import { read, write } from "./storage.js";
 import { sentence } from "./words.js";
 
 const WRITE = 300; // milliseconds after which the address follows the case
+const THEME = "plefka-theme";
+const THEMES = { system: "System", light: "Light", dark: "Dark" };
 
 async function start() {
-	const service = new Service(askForToken);
-	showConnection(service);
+	const service = new Service();
 	takeToken(service);
-	theme();
+	colours();
 	const known = await load(service).catch((error) => {
 		if (!["no_network", "unknown_network"].includes(error.code)) throw error;
 		new NetworkDialog(service).start(error.code === "unknown_network");
@@ -24,15 +24,35 @@ async function start() {
 	document.body.dataset.ready = "true";
 }
 
+// The first answers, however long the service takes to come.
+async function load(service) {
+	try {
+		return await Promise.all(["network", "units/names", "examples"].map((path) => service.get(path)));
+	} catch (error) {
+		if (!(error instanceof Unreachable)) throw error;
+		await new Promise((resolve) => {
+			service.onRecovered = resolve;
+		});
+		return load(service);
+	}
+}
+
 function begin(service, page) {
+	const { case: theCase, network } = page;
 	openFromAddress(page);
 	page.cases.opened.resume();
-	page.case.forget();
+	theCase.forget();
+	service.onForgotten = () => location.reload();
+	// After a break the service may serve another network: then the page starts again, with the same case.
+	service.onRecovered = async () => {
+		const now = await service.get("network").catch(() => network); // gone again: there will be another time
+		const isSame = ["name", "units", "edges"].every((field) => now[field] === network[field]);
+		if (isSame) page.asking.now();
+		else location.reload();
+	};
 	keepAddress(page, service);
-	keepInTouch(page, service);
-	keys(page);
-	if (page.network.opens) new NetworkDialog(service, page.network).begin();
-	service.addEventListener("forgotten", () => location.reload());
+	keys(theCase);
+	if (network.opens) new NetworkDialog(service, network).begin();
 }
 
 // The token is in the address once. It is kept for this tab, and the address loses it.
@@ -56,60 +76,69 @@ function openFromAddress({ share, network }) {
 function keepAddress(page, service) {
 	let timer = 0;
 	const write = () => history.replaceState(null, "", addressOf(page.case.content, page.network.default_method));
-	page.case.addEventListener("change", () => {
+	listen(page.case, "change", () => {
 		clearTimeout(timer);
 		timer = setTimeout(write, WRITE);
 	});
-	addEventListener("pagehide", write);
-	addEventListener("hashchange", () => {
+	listen(window, "pagehide", write);
+	listen(window, "hashchange", () => {
 		takeToken(service);
 		openFromAddress(page);
 	});
 }
 
-// After a break the service may serve another network: then the page starts again, with the same case.
-function keepInTouch(page, service) {
-	service.addEventListener("recovered", async () => {
-		const now = await service.get("network").catch(() => page.network); // gone again: there will be another time
-		const isSame = ["name", "units", "edges"].every((field) => now[field] === page.network[field]);
-		if (!isSame) location.reload();
-		else page.asking.now();
-	});
-}
-
-function keys(page) {
-	const { case: theCase } = page;
-	byId("undo").addEventListener("click", () => theCase.undo());
-	byId("redo").addEventListener("click", () => theCase.redo());
-	byId("clear").addEventListener("click", () => {
-		theCase.clear();
-	});
-	byId("print").addEventListener("click", () => print());
-	for (const link of document.querySelectorAll("[data-jump]"))
-		link.addEventListener("click", (event) => {
-			event.preventDefault();
-			jumpTo(link.dataset.jump);
-		});
-	document.addEventListener("keydown", (event) => {
-		const isTyping = event.target.matches("input:not([type=range], [type=checkbox])") && event.target.value !== "";
-		if (event.key === "/" && !event.target.matches("input, select, textarea")) {
+function keys(theCase) {
+	listen("undo", "click", () => theCase.undo());
+	listen("redo", "click", () => theCase.redo());
+	listen("clear", "click", () => theCase.clear());
+	listen("print", "click", () => print());
+	for (const id of ["skip", "peek"]) listen(id, "click", toAnswer);
+	listen(document, "keydown", (event) => {
+		const { target, ctrlKey, metaKey, shiftKey } = event;
+		const key = event.key.toLowerCase();
+		if (key === "/" && !target.matches("input, select, textarea")) {
 			event.preventDefault();
 			byId("search").focus();
 		}
-		if (!(event.ctrlKey || event.metaKey) || isTyping || document.querySelector("dialog[open]")) return;
-		const key = event.key.toLowerCase();
-		const isRedo = key === "y" || (key === "z" && event.shiftKey);
-		if (!isRedo && key !== "z") return;
+		const isTyping = target.matches("input:not([type=range], [type=checkbox])") && target.value !== "";
+		const isMeant = (ctrlKey || metaKey) && ["y", "z"].includes(key);
+		if (!isMeant || isTyping || document.querySelector("dialog[open]")) return;
 		event.preventDefault();
-		if (isRedo) theCase.redo();
-		else theCase.undo();
+		byId(key === "y" || shiftKey ? "redo" : "undo").click();
+	});
+}
+
+// Addresses with # are taken: they hold the case.
+function toAnswer(event) {
+	event.preventDefault();
+	byId("answer").scrollIntoView({ behavior: calm() ? "auto" : "smooth", block: "start" });
+	byId("answer").focus({ preventScroll: true });
+}
+
+// Light and dark: as the system has it, unless the reader chooses.
+function colours() {
+	const names = Object.keys(THEMES);
+	let place = Math.max(0, names.indexOf(read(THEME)));
+	const show = () => {
+		const name = names[place];
+		const label = `Colours: ${THEMES[name]}`;
+		document.documentElement.dataset.theme = name;
+		put("theme-icon", { href: `#icon-${name}` });
+		put("theme-name", THEMES[name]);
+		put("theme", { "aria-label": label });
+		return label;
+	};
+	show();
+	listen("theme", "click", () => {
+		place = (place + 1) % names.length;
+		write(THEME, names[place]);
+		announce(show());
 	});
 }
 
 start().catch((error) => {
 	const text = `The page could not start. ${sentence(error.message)}`;
-	byId("failure").hidden = false;
-	byId("failure").textContent = text;
-	byId("counts").textContent = "";
+	put("failure", { hidden: false }, text);
+	put("counts", "");
 	announce(text);
 });

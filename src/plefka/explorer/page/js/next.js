@@ -1,8 +1,7 @@
 // What to look at next: which observation, or which few together, is expected to make the causes most certain, for its cost.
 
-import { setBar } from "./bars.js";
 import { faultOf } from "./case.js";
-import { fill, listen, make, told } from "./elements.js";
+import { fill, listen, make, setBar, told } from "./elements.js";
 import { Panel } from "./panels.js";
 import { unknown } from "./shared_case.js";
 import { remarks } from "./why.js";

@@ -1,7 +1,6 @@
 // The causes, or other units, and what is wrong with each, as bars that move to their new places.
 
-import { setBar } from "./bars.js";
-import { byId, calm, fill, listen, press, put, readable, roam, steered } from "./elements.js";
+import { byId, calm, fill, listen, press, put, readable, roam, setBar, steered } from "./elements.js";
 import { about, counted, range, times } from "./words.js";
 
 const MOVE = { duration: 350, easing: "cubic-bezier(.2, .7, .2, 1)" };

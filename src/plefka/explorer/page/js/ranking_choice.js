@@ -14,7 +14,7 @@ export class RankingChoice {
 		listen(this.targets, "change", () => theCase.rank({ units: this.targets.value }));
 		listen("orders", "click", ({ target: { dataset } }) => dataset.order && theCase.rank({ order: dataset.order }));
 		listen("left-out-again", "click", () => {
-			theCase.rank({ leftOut: [] });
+			theCase.rank({ left_out: [] });
 			this.targets.focus();
 		});
 		this.chooser = button("", () => this.#choose(this.about), { class: "button is-quiet" });
@@ -42,25 +42,25 @@ export class RankingChoice {
 	}
 
 	leaveOut(name) {
-		const { units, leftOut } = this.theCase.ranked;
+		const { units, left_out: leftOut } = this.theCase.ranked;
 		if (units === "chosen") this.#choose(name);
-		else this.theCase.rank({ leftOut: [...leftOut, name] });
+		else this.theCase.rank({ left_out: [...leftOut, name] });
 	}
 
 	// prior: that of the unit being on
 	useState(name, state, prior) {
-		const others = this.theCase.ranked.faults.filter(([each]) => each !== name);
-		this.theCase.rank({ faults: state === usualFault(prior) ? others : [...others, [name, state]] });
+		const { [name]: _, ...faults } = this.theCase.ranked.faults;
+		this.theCase.rank({ faults: state === usualFault(prior) ? faults : { ...faults, [name]: state } });
 	}
 
 	#choose(name) {
-		const { chosen, leftOut } = this.theCase.ranked;
+		const { chosen, left_out: leftOut } = this.theCase.ranked;
 		const others = (names) => names.filter((each) => each !== name);
-		this.theCase.rank({ chosen: chosen.includes(name) ? others(chosen) : [...chosen, name], leftOut: others(leftOut) });
+		this.theCase.rank({ chosen: chosen.includes(name) ? others(chosen) : [...chosen, name], left_out: others(leftOut) });
 	}
 
 	#draw() {
-		const { units, chosen, order, leftOut } = this.theCase.ranked;
+		const { units, chosen, order, left_out: leftOut } = this.theCase.ranked;
 		pressOne("orders", "order", order === "auto" ? this.used : order);
 		put("chosen", `Chosen (${chosen.length})`);
 		this.targets.value = units;

@@ -1,116 +1,105 @@
-// Questions to the service, and what happens when it does not answer.
+// Questions to the service, and what the reader sees of it: that it is gone and comes back, and that it wants a token.
 
+import { announce, byId, listen, put, told } from "./elements.js";
 import { read, write } from "./storage.js";
+import { counted } from "./words.js";
 
 const BASE = "api/v1/";
 const TOKEN = "plefka-token";
 const LONGEST_WAIT = 8; // seconds between two tries
 
-export class Refused extends Error {
-	constructor(status, code, message) {
-		super(message);
-		Object.assign(this, { status, code });
-	}
-}
-
 export class Unreachable extends Error {}
 
-export class Service extends EventTarget {
-	constructor(askForToken) {
-		super();
-		this.askForToken = askForToken;
+export class Service {
+	constructor() {
 		this.token = read(TOKEN, "sessionStorage");
 		this.network = new URLSearchParams(location.search).get("network"); // the key of an opened one, or null
-		this.isDown = false;
-		this.entering = null;
+		this.tries = 0; // since it does not answer
+		listen("connection-retry", "click", () => this.#tryAgain());
 	}
+
+	// What else happens when it answers again, and when it has this network no more.
+	onRecovered() {}
+	onForgotten() {}
 
 	useToken(token) {
 		this.token = token;
 		write(TOKEN, token, "sessionStorage");
 	}
 
-	get(path, parameters = {}, signal = undefined) {
-		return this.#ask(path, { signal }, parameters);
+	get(path) {
+		return this.#ask(path, {});
 	}
 
-	post(path, body, signal = undefined) {
+	post(path, body, signal) {
 		const headers = { "Content-Type": "application/json" };
 		return this.#ask(path, { method: "POST", body: JSON.stringify(body), headers, signal });
 	}
 
-	async #ask(path, options, parameters = {}) {
-		const sent = this.token;
-		const about = this.network ? { network: this.network } : {};
-		const query = new URLSearchParams({ ...parameters, ...about }).toString();
-		const response = await this.#fetch(path + (query && `?${query}`), options);
-		if (response.status === 401) {
-			await this.#newToken(sent);
-			return this.#ask(path, options, parameters);
-		}
-		if (response.ok) return response.json();
-		const error = await refusal(response);
-		if (error.code === "unknown_network") this.dispatchEvent(new Event("forgotten"));
-		throw error;
-	}
-
-	async #fetch(path, options) {
-		const headers = { ...options.headers };
-		if (this.token) headers.Authorization = `Bearer ${this.token}`;
-		try {
-			return await fetch(BASE + path, { ...options, headers });
-		} catch (error) {
+	async #ask(path, options) {
+		const { token, network } = this;
+		const query = network ? `?${new URLSearchParams({ network })}` : "";
+		const headers = { ...options.headers, ...(token && { Authorization: `Bearer ${token}` }) };
+		const response = await fetch(BASE + path + query, { ...options, headers }).catch((error) => {
 			if (options.signal?.aborted) throw error;
-			this.#lost();
+			if (!this.tries) this.#wait();
 			throw new Unreachable("The service does not answer.");
+		});
+		if (response.ok) return response.json();
+		if (response.status === 401) {
+			await this.#newToken(token);
+			return this.#ask(path, options);
 		}
+		const { status } = response;
+		const { code = "", message } = (await response.json().catch(() => null))?.error ?? {};
+		if (code === "unknown_network") this.onForgotten();
+		throw Object.assign(new Error(message || told("unexplained", status)), { status, code });
 	}
 
 	// Several questions may be refused at once: the token is asked for once.
-	async #newToken(sent) {
-		if (this.token !== sent) return;
-		this.entering ??= this.askForToken(sent !== null).finally(() => {
+	async #newToken(refused) {
+		if (this.token !== refused) return;
+		this.entering ??= enteredToken(refused !== null).finally(() => {
 			this.entering = null;
 		});
 		this.useToken(await this.entering);
 	}
 
-	#lost() {
-		if (this.isDown) return;
-		this.isDown = true;
-		this.tries = 0;
-		this.#plan();
+	#wait() {
+		const seconds = Math.min(LONGEST_WAIT, 2 ** this.tries);
+		this.tries += 1;
+		this.timer = setTimeout(() => this.#tryAgain(), 1000 * seconds);
+		put("connection-wait", counted(seconds, "second"));
+		byId("connection").hidden = false;
 	}
 
-	#plan() {
-		this.wait = Math.min(LONGEST_WAIT, 2 ** this.tries);
-		this.dispatchEvent(new Event("lost"));
+	async #tryAgain() {
 		clearTimeout(this.timer);
-		this.timer = setTimeout(() => this.tryAgain(), 1000 * this.wait);
-	}
-
-	async tryAgain() {
-		clearTimeout(this.timer);
+		const { tries } = this;
 		const isThere = await fetch(`${BASE}health`, { cache: "no-store" }).then(
-			(answer) => answer.ok,
+			({ ok }) => ok,
 			() => false,
 		);
-		if (!this.isDown) return;
-		if (isThere) {
-			this.isDown = false;
-			this.dispatchEvent(new Event("recovered"));
-		} else {
-			this.tries += 1;
-			this.#plan();
-		}
+		if (this.tries !== tries) return; // another try was quicker
+		if (!isThere) return this.#wait();
+		this.tries = 0;
+		byId("connection").hidden = true;
+		announce("The service answers again.");
+		this.onRecovered();
 	}
 }
 
-async function refusal(response) {
-	const content = await response.json().catch(() => null);
-	const { code = "", message = "" } = content?.error ?? {};
-	const otherwise = `The service answered ${response.status} without an explanation.`;
-	return new Refused(response.status, code, message || otherwise);
+function enteredToken(wasRefused) {
+	const dialog = byId("token-dialog");
+	if (wasRefused) put("token-text", told("token-refused"));
+	dialog.oncancel = (event) => event.preventDefault();
+	dialog.showModal();
+	return new Promise((resolve) => {
+		dialog.onclose = () => {
+			resolve(byId("token").value.trim());
+			byId("token").value = "";
+		};
+	});
 }
 
 // The newest of many questions: older ones are aborted, and their answers dropped.
@@ -120,13 +109,13 @@ export function latest(ask) {
 	let current = null;
 	const newest = async (...values) => {
 		current?.abort();
-		const mine = new AbortController();
-		current = mine;
+		current = new AbortController();
+		const { signal } = current;
 		try {
-			const answer = await ask(mine.signal, ...values);
-			return mine.signal.aborted ? STALE : answer;
+			const answer = await ask(signal, ...values);
+			return signal.aborted ? STALE : answer;
 		} catch (error) {
-			if (mine.signal.aborted) return STALE;
+			if (signal.aborted) return STALE;
 			throw error;
 		}
 	};

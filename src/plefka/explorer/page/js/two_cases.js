@@ -61,7 +61,7 @@ export class TwoCases {
 
 	// The causes that are ranked first differ: those that one ranking lacks are asked for by name.
 	async #answers(both, signal) {
-		const faults = Object.fromEntries(this.theCase.ranked.faults); // of all others, the rarer state
+		const { faults } = this.theCase.ranked; // of all others, the rarer state
 		const ask = ({ question }, units) => this.service.post("infer", { ...question, top: 2 * TOP, units, faults }, signal);
 		const answers = await Promise.all(both.map((each) => ask(each, "causes")));
 		if (answers.some(({ status }) => status === "impossible")) return answers;

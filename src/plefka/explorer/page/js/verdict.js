@@ -1,7 +1,7 @@
 // How probable the observations were, how far to trust the answer, and by which method.
 
 import { button, byId, fill, listen, make, put, told } from "./elements.js";
-import { duration, frequency, inWords, isExact, kindWords, meaning, minus, range, sentence, trust } from "./words.js";
+import { duration, inWords, isExact, kindWords, meaning, minus, range, sentence, trust } from "./words.js";
 
 export class Verdict {
 	constructor(page) {
@@ -33,16 +33,14 @@ export class Verdict {
 		const { log_partition: clamped, log_partition_kind: its } = answer;
 		const shown = (number) => (number === null ? "–" : minus(number, 4));
 		const between = range(kind, interval, shown);
-		const { observations, isSoft, isExclusive } = this.theCase;
-		const isFrequency = observations.size > 0 && !isSoft && !isExclusive;
-		const isChecked = check || isExclusive || isExact(answer);
+		const isChecked = check || this.theCase.exclusive || isExact(answer);
 		const { lead, detail } = trust(answer, !isChecked);
 		this.checkButton = button("Check this answer", () => this.page.asking.check(), { id: "check" });
 		const problems = [!answer.converged && answer.status_text, ...answer.warnings].filter(Boolean);
 		return fill("trusted", {
 			"#estimates strong": lead,
 			"#estimates span": detail,
-			".frequency": isFrequency && frequency(value),
+			".frequency": sentence(answer.frequency),
 			".problems": problems.map((text) => make("p.message.is-bad", sentence(text))),
 			".check": check ? checked(check) : !isChecked && this.checkButton,
 			"#log-likelihood": shown(value),
@@ -60,7 +58,7 @@ export class Verdict {
 	checkFailed(text) {
 		this.#checkSays("Check this answer", false);
 		const lead = make("strong", "The check failed; the answer is as it was. ");
-		this.checkButton.after(make("p.message.is-bad#check-failed", lead, text));
+		this.checkButton.after(make("p.message.is-bad", { id: "check-failed" }, lead, text));
 	}
 
 	// A button that is disabled would lose the focus.
@@ -80,7 +78,7 @@ export class Verdict {
 
 function checked({ trusted, verdict }) {
 	const lead = make("strong", trusted ? "Checked: you can rely on it. " : "Not confirmed. ");
-	return make(`p.message.is-${trusted ? "good" : "bad"}#checked`, lead, sentence(verdict));
+	return make(`p.message.is-${trusted ? "good" : "bad"}`, { id: "checked" }, lead, sentence(verdict));
 }
 
 // The list has the library's methods with a line about each: those that cannot serve this network go, and methods of the

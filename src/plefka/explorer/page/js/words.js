@@ -80,16 +80,6 @@ export const kindWords = (kind) => kind.replace("_", " ");
 
 export const meaning = (kind) => kind === "exact" ? "" : told(kind);
 
-// "About 1 case in 12 looks like this." ln P of hard observations only: likelihoods are no frequencies.
-export function frequency(logLikelihood) {
-	const cases = Math.exp(-(logLikelihood ?? NaN));
-	if (!Number.isFinite(cases) || cases < 1) return "";
-	if (cases < 1.05) return "Nearly every case looks like this.";
-	if (cases < 10) return `About ${Math.round(100 / cases)} of 100 cases look like this.`;
-	if (cases > 1e12) return "Fewer than one case in a million million looks like this.";
-	return `About 1 case in ${count(Number(cases.toPrecision(2)))} looks like this.`;
-}
-
 // A note of the service, with what a power of two in it counts.
 export function inWords(note) {
 	const [, units] = /2\^(\d+)/.exec(note) ?? [];
