@@ -3,7 +3,6 @@
 
 import { announce, button, listen, make, put, told } from "./elements.js";
 import { latest, STALE, Unreachable } from "./service.js";
-import { sentence } from "./words.js";
 
 const PAUSE = 60; // milliseconds without a change before a question is sent, where changes follow each other closely
 const CLOSELY = 300;
@@ -70,9 +69,8 @@ export class Asking {
 			const answer = await this.checked(true);
 			if (answer !== STALE) this.#show(answer);
 		} catch (error) {
-			const text = sentence(error.message);
-			this.page.verdict.checkFailed(text);
-			announce(`The check failed. ${text}`);
+			this.page.verdict.checkFailed(error.message);
+			announce(`The check failed. ${error.message}`);
 		}
 	}
 
@@ -90,10 +88,9 @@ export class Asking {
 	#failed(error) {
 		if (error instanceof Unreachable) return this.#waits("not up to date"); // until the service is back
 		if (PASSING.includes(error.code)) this.#soon(AGAIN);
-		const text = sentence(error.message);
 		this.#waits("");
-		this.page.complain([make("p", text), button("Try again", () => this.now())]);
-		announce(text);
+		this.page.complain([make("p", error.message), button("Try again", () => this.now())]);
+		announce(error.message);
 		if (this.isCurrent) return;
 		Object.assign(this, { answer: null, hasFailed: true });
 		this.page.unanswered();

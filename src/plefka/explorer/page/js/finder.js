@@ -67,11 +67,11 @@ export class Finder {
 		const nobody = elsewhere ? `No ${NOUNS[this.role]}` : "Nothing";
 		const meant = similar.length ? " Did you mean" : "";
 		const show = `Show ${counted(elsewhere, NOUNS[other])} that ${elsewhere === 1 ? "has" : "have"} it`;
-		const offers = similar.map(({ text, found }) =>
+		const offers = similar.map(({ text, isHere }) =>
 			button(`${text}?`, () => {
 				this.input.value = text;
 				this.input.focus();
-				this.#use(found ? this.role : other); // the role that has it
+				this.#use(isHere ? this.role : other); // the role that has it
 			}),
 		);
 		return [

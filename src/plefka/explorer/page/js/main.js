@@ -6,35 +6,25 @@ import { Page } from "./page.js";
 import { Service, Unreachable } from "./service.js";
 import { addressOf, contentInAddress } from "./shared_case.js";
 import { read, write } from "./storage.js";
-import { sentence } from "./words.js";
 
-const WRITE = 300; // milliseconds after which the address follows the case
+const PAUSE = 300; // milliseconds after which the address follows the case
 const THEME = "plefka-theme";
-const THEMES = { system: "System", light: "Light", dark: "Dark" };
+const THEMES = ["system", "light", "dark"];
 
 async function start() {
 	const service = new Service();
 	takeToken(service);
 	colours();
-	const known = await load(service).catch((error) => {
-		if (!["no_network", "unknown_network"].includes(error.code)) throw error;
-		new NetworkDialog(service).start(error.code === "unknown_network");
-	});
-	if (known) begin(service, new Page(service, ...known));
-	document.body.dataset.ready = "true";
-}
-
-// The first answers, however long the service takes to come.
-async function load(service) {
+	const asked = ["network", "units/names", "examples"].map((path) => service.get(path));
 	try {
-		return await Promise.all(["network", "units/names", "examples"].map((path) => service.get(path)));
+		begin(service, new Page(service, ...(await Promise.all(asked))));
 	} catch (error) {
-		if (!(error instanceof Unreachable)) throw error;
-		await new Promise((resolve) => {
-			service.onRecovered = resolve;
-		});
-		return load(service);
+		if (error instanceof Unreachable) service.onRecovered = () => location.reload();
+		else if (["no_network", "unknown_network"].includes(error.code))
+			new NetworkDialog(service).start(error.code === "unknown_network");
+		else throw error;
 	}
+	document.body.dataset.ready = "true";
 }
 
 function begin(service, page) {
@@ -61,7 +51,7 @@ function takeToken(service) {
 	if (!parts.has("token")) return;
 	service.useToken(parts.get("token"));
 	parts.delete("token");
-	history.replaceState(null, "", `${location.pathname}${location.search}${parts.size ? `#${parts}` : ""}`);
+	history.replaceState(null, "", parts.size ? `#${parts}` : location.pathname + location.search);
 }
 
 function openFromAddress({ share, network }) {
@@ -75,12 +65,12 @@ function openFromAddress({ share, network }) {
 
 function keepAddress(page, service) {
 	let timer = 0;
-	const write = () => history.replaceState(null, "", addressOf(page.case.content, page.network.default_method));
+	const follow = () => history.replaceState(null, "", addressOf(page.case.content, page.network.default_method));
 	listen(page.case, "change", () => {
 		clearTimeout(timer);
-		timer = setTimeout(write, WRITE);
+		timer = setTimeout(follow, PAUSE);
 	});
-	listen(window, "pagehide", write);
+	listen(window, "pagehide", follow);
 	listen(window, "hashchange", () => {
 		takeToken(service);
 		openFromAddress(page);
@@ -96,15 +86,12 @@ function keys(theCase) {
 	listen(document, "keydown", (event) => {
 		const { target, ctrlKey, metaKey, shiftKey } = event;
 		const key = event.key.toLowerCase();
-		if (key === "/" && !target.matches("input, select, textarea")) {
-			event.preventDefault();
-			byId("search").focus();
-		}
 		const isTyping = target.matches("input:not([type=range], [type=checkbox])") && target.value !== "";
-		const isMeant = (ctrlKey || metaKey) && ["y", "z"].includes(key);
-		if (!isMeant || isTyping || document.querySelector("dialog[open]")) return;
+		const isUndo = (ctrlKey || metaKey) && ["y", "z"].includes(key) && !isTyping && !document.querySelector("dialog[open]");
+		if (key === "/" && !target.matches("input, select, textarea")) byId("search").focus();
+		else if (isUndo) byId(key === "y" || shiftKey ? "redo" : "undo").click();
+		else return;
 		event.preventDefault();
-		byId(key === "y" || shiftKey ? "redo" : "undo").click();
 	});
 }
 
@@ -117,27 +104,23 @@ function toAnswer(event) {
 
 // Light and dark: as the system has it, unless the reader chooses.
 function colours() {
-	const names = Object.keys(THEMES);
-	let place = Math.max(0, names.indexOf(read(THEME)));
-	const show = () => {
-		const name = names[place];
-		const label = `Colours: ${THEMES[name]}`;
-		document.documentElement.dataset.theme = name;
-		put("theme-icon", { href: `#icon-${name}` });
-		put("theme-name", THEMES[name]);
+	const show = (theme) => {
+		const label = `Colours: ${byId(`theme-${theme}`).textContent.trim()}`;
+		document.documentElement.dataset.theme = theme;
 		put("theme", { "aria-label": label });
 		return label;
 	};
-	show();
+	let place = Math.max(0, THEMES.indexOf(read(THEME)));
+	show(THEMES[place]);
 	listen("theme", "click", () => {
-		place = (place + 1) % names.length;
-		write(THEME, names[place]);
-		announce(show());
+		place = (place + 1) % THEMES.length;
+		write(THEME, THEMES[place]);
+		announce(show(THEMES[place]));
 	});
 }
 
-start().catch((error) => {
-	const text = `The page could not start. ${sentence(error.message)}`;
+start().catch(({ message }) => {
+	const text = `The page could not start. ${message}`;
 	put("failure", { hidden: false }, text);
 	put("counts", "");
 	announce(text);

@@ -117,7 +117,8 @@ export function nextPanel(service, page) {
 	function canAsk({ observations }) {
 		const known = [...observations].filter(([, value]) => typeof value !== "object").map(([name]) => name);
 		const causes = known.filter((name) => units.isCause(name)).length;
-		return causes < units.numCauses && known.length - causes < units.names.length - units.numCauses;
+		const total = page.network.causes;
+		return causes < total && known.length - causes < units.names.length - total;
 	}
 
 	const key = ({ key, faults }) => JSON.stringify([key, given(), together.value, ...faults]);

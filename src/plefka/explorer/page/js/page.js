@@ -25,7 +25,7 @@ import { whyPanel } from "./why.js";
 import { about, counted, kindWords, moment, numbers, sentence } from "./words.js";
 
 const PANELS = [nextPanel, interviewPanel, whyPanel, tornadoPanel, explanationsPanel, jointPanel, graphPanel, comparePanel];
-const FEW = 3; // examples shown at first
+const FEW = 3; // examples shown at first, as the style sheet has it
 const REST = 350; // milliseconds
 
 export class Page {
@@ -80,11 +80,11 @@ export class Page {
 		const start = ({ evidence }) => this.share.take({ ...this.case.content, evidence }, "this example");
 		const chips = cases.map((each) => button(each.title, () => start(each), { class: "button is-small" }));
 		const showAll = () => {
-			more.replaceWith(...chips.slice(FEW));
+			more.remove();
 			chips[FEW].focus();
 		};
 		const more = button(`${cases.length - FEW} more`, showAll, { class: "button is-small is-quiet" });
-		put("examples", chips.slice(0, FEW), cases.length > FEW && more);
+		put("examples", chips, cases.length > FEW && more);
 	}
 
 	unitButton(unit, tab, name = unit) {

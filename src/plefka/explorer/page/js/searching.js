@@ -1,12 +1,11 @@
 // A worker: the search among all names, so that typing never waits for it.
-// Every word of the query must occur in a name; names that begin with the query come first.
 
 import { distance } from "./units.js";
 
 const SHORTEST = 3; // letters of a word that is compared: shorter ones resemble everything
 const LONGEST = 40;
 const MOST = 3; // words that resemble one, and queries that are offered
-const ALIKE = 0.5; // letters by which these may differ from the nearest one
+const ALIKE = 0.5; // letters by which these may be further away than the nearest
 let [names, folded, roles, vocabulary] = [[], [], "", null];
 
 self.onmessage = ({ data: { query, role, ...given } }) => {
@@ -24,7 +23,8 @@ self.onmessage = ({ data: { query, role, ...given } }) => {
 // An underscore and a space are the same.
 const fold = (text) => text.toLowerCase().replaceAll("_", " ");
 
-// {found: indexes, elsewhere: how many there are in the other role}
+// {found: indexes, elsewhere: how many there are in the other role}. Every word of the query must occur in a name; names
+// that begin with the query come first.
 function search(query, role) {
 	const words = query.split(/\s+/).map(fold);
 	const whole = fold(query.trim());
@@ -33,7 +33,7 @@ function search(query, role) {
 	folded.forEach((name, index) => {
 		if (!words.every((word) => name.includes(word))) return;
 		if (role !== "a" && roles[index] !== role) elsewhere += 1;
-		else (whole && name.startsWith(whole) ? first : others).push(index);
+		else (name.startsWith(whole) ? first : others).push(index);
 	});
 	return { found: Int32Array.from([...first, ...others]), elsewhere };
 }
@@ -43,19 +43,19 @@ function corrected(query, role) {
 	vocabulary ??= wordsOfNames();
 	const words = query.split(/[\s_]+/).filter(Boolean);
 	const choices = words.map((word) => (search(word, "a").found.length ? [word] : similar(word)));
-	const isPossible = choices.every(({ length }) => length);
-	const queries = Array.from({ length: isPossible ? MOST : 0 }, (_, k) => choices.map((each) => each[k] ?? each[0]));
-	return [...new Set([...queries.map((each) => each.join(" ")), ...similar(words.join(""))])]
+	const queries = [0, 1, 2].map((k) => choices.map((each) => each[k] ?? each[0]));
+	const texts = queries.filter((each) => each.length && !each.includes(undefined)).map((each) => each.join(" "));
+	return [...new Set([...texts, ...similar(words.join(""))])]
 		.map((text) => ({ text, ...search(text, role) }))
-		.map(({ text, found, elsewhere }) => ({ text, found: found.length, elsewhere }))
-		.filter(({ found, elsewhere }) => found || elsewhere)
-		.sort((one, other) => (other.found > 0) - (one.found > 0))
+		.filter(({ found, elsewhere }) => found.length || elsewhere)
+		.map(({ text, found }) => ({ text, isHere: found.length > 0 }))
+		.sort((one, other) => other.isHere - one.isHere)
 		.slice(0, MOST);
 }
 
 const isCompared = ({ length }) => length >= SHORTEST && length <= LONGEST;
 
-// Folded -> as it is written in a name; also all words of a name, as if written without spaces.
+// Folded -> as it is written in a name: each word, the words within it, and the whole name as if it had no spaces.
 function wordsOfNames() {
 	const found = new Map();
 	const add = (word, written) => {
@@ -64,7 +64,8 @@ function wordsOfNames() {
 	};
 	for (const name of names) {
 		const parts = name.split(/[^\p{L}\p{N}]+/u).filter(Boolean);
-		for (const part of parts) for (const piece of [part, ...part.split(/(?<=\p{Ll})(?=\p{Lu})/u)]) add(piece, piece);
+		const pieces = parts.flatMap((part) => [part, ...part.split(/(?<=\p{Ll})(?=\p{Lu})/u)]);
+		for (const piece of pieces) add(piece, piece);
 		add(parts.join(""), parts.join(" "));
 	}
 	return found;

@@ -2,7 +2,7 @@
 
 import { announce, byId, listen, put, told } from "./elements.js";
 import { read, write } from "./storage.js";
-import { counted } from "./words.js";
+import { counted, sentence } from "./words.js";
 
 const BASE = "api/v1/";
 const TOKEN = "plefka-token";
@@ -53,7 +53,7 @@ export class Service {
 		const { status } = response;
 		const { code = "", message } = (await response.json().catch(() => null))?.error ?? {};
 		if (code === "unknown_network") this.onForgotten();
-		throw Object.assign(new Error(message || told("unexplained", status)), { status, code });
+		throw Object.assign(new Error(sentence(message) || told("unexplained", status)), { status, code });
 	}
 
 	// Several questions may be refused at once: the token is asked for once.

@@ -15,7 +15,6 @@ export class Units {
 		this.isMachine = roles.startsWith("u"); // a Boltzmann machine, whose units are neither causes nor findings
 		const nouns = Object.entries(OF_MACHINES).map(([noun, other]) => [noun, this.isMachine ? other : noun]);
 		this.nouns = Object.fromEntries(nouns);
-		this.numCauses = roles.split("c").length - 1;
 		this.indexes = new Map(names.map((name, index) => [name, index]));
 	}
 
