@@ -60,39 +60,32 @@ export class Case extends EventTarget {
 		return { ...AS_USUAL, ...this.content.ranking };
 	}
 
-	// null: unknown again
-	observe(name, value, { merge = false } = {}) {
+	// value: null if it is unknown again. isMove: of a slider
+	observe(name, value, isMove = false) {
 		const next = new Map(this.observations);
 		if (value === null) next.delete(name);
 		else next.set(name, value);
-		const isSameMove = merge && this.moved === name && performance.now() - this.time < MERGE;
-		this.#change({ evidence: Object.fromEntries(next) }, isSameMove); // own properties, "__proto__" too
-		if (merge) Object.assign(this, { moved: name, time: performance.now() });
+		const isSameMove = isMove && this.moved === name && performance.now() - this.time < MERGE;
+		this.change({ evidence: Object.fromEntries(next) }, isSameMove); // own properties, "__proto__" too
+		if (isMove) Object.assign(this, { moved: name, time: performance.now() });
+	}
+
+	// rank({order: "change"}): the rest of the ranking stays as it is
+	rank(part) {
+		this.change({ ranking: unusual({ ...this.ranked, ...part }) });
+	}
+
+	// change({method: "bethe"}): the rest of the case stays as it is
+	change(part, isSameMove = false) {
+		this.replace({ ...this.content, ...part }, this.id, isSameMove);
 	}
 
 	// Another case in the place of this one.
 	replace(content, id = this.newId(), isSameMove = false) {
 		const next = contentOf(content);
 		if (id === this.id && isSame(next, this.content)) return;
-		if (!isSameMove) this.past.push({ id: this.id, content: this.content });
+		if (!isSameMove) this.past.push(this.#now);
 		this.#go({ id, content: next }, []);
-	}
-
-	// rank({order: "change"}): the rest of the ranking stays as it is
-	rank(change) {
-		this.#change({ ranking: unusual({ ...this.ranked, ...change }) });
-	}
-
-	assumeOne(isAssumed) {
-		this.#change({ exclusive: isAssumed ? "causes" : undefined });
-	}
-
-	useMethod(method) {
-		this.#change({ method });
-	}
-
-	clear() {
-		this.replace({ ...this.content, evidence: {} });
 	}
 
 	// What was opened first cannot be undone.
@@ -109,13 +102,13 @@ export class Case extends EventTarget {
 		this.#travel(this.future, this.past);
 	}
 
-	#change(change, isSameMove) {
-		this.replace({ ...this.content, ...change }, this.id, isSameMove);
+	get #now() {
+		return { id: this.id, content: this.content };
 	}
 
 	#travel(from, to) {
 		if (!from.length) return;
-		to.push({ id: this.id, content: this.content });
+		to.push(this.#now);
 		this.#go(from.pop(), this.future);
 	}
 

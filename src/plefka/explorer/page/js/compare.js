@@ -19,7 +19,7 @@ export function comparePanel(service, { units, case: theCase }) {
 
 	function likelihoods(methods, used) {
 		const rows = methods.flatMap(({ method, log_likelihood: value, kind, status, status_text: text, seconds }) => {
-			const use = { type: "button", title: `Use ${method}`, onclick: () => theCase.useMethod(method) };
+			const use = { type: "button", title: `Use ${method}`, onclick: () => theCase.change({ method }) };
 			const found = [number(minus(value ?? 0, 4)), make("td", kindWords(kind ?? ""))];
 			const failed = make("td", { colspan: 2 }, sentence(text ?? status));
 			const cells = [value === null ? failed : found, number(duration(seconds))];

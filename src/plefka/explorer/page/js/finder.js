@@ -1,164 +1,152 @@
-// Search units and tick what was seen. Of a list of any length only the rows in sight are elements; a row is as high as
-// one line, or as two.
+// Search units and tick what was seen. Of a list of any length only the rows in sight are elements.
 
-import { button, byId, listen, make, pressOne, put, readable, roam } from "./elements.js";
-import { stateButtons, SURE } from "./observed.js";
+import { button, byId, listen, make, pressOne, put, roam } from "./elements.js";
+import { showUnit, SURE, unitRow } from "./observed.js";
 import { count, counted } from "./words.js";
 
 const NOUNS = { f: "finding", c: "cause", a: "unit" };
 const KEYS = { y: 1, n: 0, s: SURE, u: null, delete: null, backspace: null }; // for the unit that has the focus
-const LONG_NAME = 44; // letters: longer names, and longer words for states, have a line of their own
+const LONG_NAME = 44; // letters: rows with longer names, or longer words for states, are as high as two lines
 const LONG_WORD = 12;
 const BEYOND = 6; // rows above and below what is in sight
 
-export class Finder {
-	constructor(page) {
-		const [input, scroller, list] = ["search", "units-scroll", "units"].map(byId);
-		const { names, roles } = page.units;
-		Object.assign(this, { page, units: page.units, input, scroller, list, found: [], rows: [] });
-		this.tops = [0]; // of the rows and of their end, in lines
-		Object.assign(this, { active: 0, part: 0 }); // the row that Tab leads to, and which of its buttons
-		this.worker = new Worker(new URL("./searching.js", import.meta.url), { type: "module" });
-		this.worker.postMessage({ names, roles });
-		listen(this.worker, "message", ({ data }) => this.#show(data));
-		listen(input, "input", () => this.#search());
-		listen(input, "keydown", (event) => this.#onSearchKey(event));
-		listen("roles", "click", ({ target: { dataset } }) => dataset.role && this.#use(dataset.role));
-		listen(page.case, "change", () => this.#draw());
-		listen(scroller, "scroll", () => this.#draw());
-		new ResizeObserver(() => this.#draw()).observe(scroller);
-		listen(list, "keydown", (event) => this.#onKey(event));
-		listen(list, "focusin", ({ target }) => {
-			const { place, buttons } = this.#rowOf(target);
-			Object.assign(this, { active: place, part: buttons.indexOf(target) });
-			this.#roam();
-		});
-		this.#use(roles.includes("f") ? "f" : "a");
-	}
+export function finder(page) {
+	const { units, case: theCase } = page;
+	const { names, roles } = units;
+	const [input, scroller, list] = ["search", "units-scroll", "units"].map(byId);
+	const worker = new Worker(new URL("./searching.js", import.meta.url), { type: "module" });
+	const rows = list.children;
+	let role = roles.includes("f") ? "f" : "a";
+	let found = []; // indexes of units
+	let tops = [0]; // of their rows and of the end, in lines
+	let height = 0; // of a line
 
-	#use(role) {
-		this.role = role;
+	worker.postMessage({ names, roles });
+	listen(worker, "message", ({ data }) => show(data));
+	listen(input, "input", search);
+	listen(input, "keydown", onSearchKey);
+	listen("roles", "click", ({ target: { dataset } }) => dataset.role && use(dataset.role));
+	listen(theCase, "change", () => draw());
+	listen(scroller, "scroll", () => draw());
+	new ResizeObserver(() => draw()).observe(scroller);
+	listen(list, "keydown", onKey);
+	listen(list, "focusin", () => roam(buttonsOf(list)));
+	use(role);
+
+	function use(wanted) {
+		role = wanted;
 		pressOne("roles", "role", role);
-		this.#search();
+		search();
 	}
 
-	#search() {
-		this.worker.postMessage({ query: this.input.value, role: this.role });
+	function search() {
+		worker.postMessage({ query: input.value, role });
 	}
 
-	#show({ query, role, found, elsewhere, similar }) {
-		if (query !== this.input.value || role !== this.role) return; // a newer search is on its way
-		const { names } = this.units;
-		this.found = found;
-		this.tops = new Uint32Array(found.length + 1);
-		found.forEach((unit, k) => {
-			this.tops[k + 1] = this.tops[k] + (this.#isHigh(names[unit]) ? 2 : 1);
+	function show({ elsewhere, similar, ...answer }) {
+		if (answer.query !== input.value || answer.role !== role) return; // a newer search is on its way
+		found = answer.found;
+		tops = new Uint32Array(found.length + 1);
+		found.forEach((unit, place) => {
+			tops[place + 1] = tops[place] + (isHigh(names[unit]) ? 2 : 1);
 		});
-		this.active = this.scroller.scrollTop = 0;
-		this.#draw();
-		const isMissing = !found.length && query.trim() !== "";
+		scroller.scrollTop = 0;
+		draw(null);
+		const typed = input.value.trim();
+		const isMissing = !found.length && typed !== "";
 		put("found", isMissing ? "" : count(found.length));
-		put("nothing", isMissing && this.#instead(query.trim(), elsewhere, similar));
+		put("nothing", isMissing && instead(typed, elsewhere, similar));
 	}
 
 	// What is said and offered where nothing was found.
-	#instead(typed, elsewhere, similar) {
-		const other = this.role === "f" ? "c" : "f";
-		const nobody = elsewhere ? `No ${NOUNS[this.role]}` : "Nothing";
+	function instead(typed, elsewhere, similar) {
+		const other = role === "f" ? "c" : "f";
+		const nobody = elsewhere ? `No ${NOUNS[role]}` : "Nothing";
 		const meant = similar.length ? " Did you mean" : "";
-		const show = `Show ${counted(elsewhere, NOUNS[other])} that ${elsewhere === 1 ? "has" : "have"} it`;
-		const offers = similar.map(({ text, isHere }) =>
-			button(`${text}?`, () => {
-				this.input.value = text;
-				this.input.focus();
-				this.#use(isHere ? this.role : other); // the role that has it
-			}),
-		);
+		const offer = `Show ${counted(elsewhere, NOUNS[other])} that ${elsewhere === 1 ? "has" : "have"} it`;
+		const take = ({ text, isHere }) => {
+			input.value = text;
+			input.focus();
+			use(isHere ? role : other); // the role that has it
+		};
 		return [
 			make("p", `${nobody} has “${typed}” in its name.${meant}`),
-			make("div.choices", elsewhere > 0 && button(show, () => this.#use(other)), offers),
+			make(
+				"div.choices",
+				elsewhere > 0 && button(offer, () => use(other)),
+				similar.map((each) => button(`${each.text}?`, () => take(each))),
+			),
 		];
 	}
 
-	#isHigh(name) {
-		return name.length > LONG_NAME || this.units.words(name).some((word) => word.length > LONG_WORD);
+	function isHigh(name) {
+		return name.length > LONG_NAME || units.words(name).some((word) => word.length > LONG_WORD);
 	}
 
-	// A row keeps its place modulo their number, so that scrolling moves few of them and focus stays where it is.
-	#draw() {
-		const { list, scroller, rows, tops, found } = this;
-		this.height = parseFloat(getComputedStyle(list).getPropertyValue("--row"));
-		list.style.height = `${tops.at(-1) * this.height}px`;
-		const top = tops.findLastIndex((lines) => lines * this.height <= scroller.scrollTop);
+	// A row keeps its place modulo their number, so that scrolling moves few of them and focus stays where it is. One
+	// button of the whole list is reached by Tab.
+	function draw(stop = list.querySelector("[tabindex='0']")) {
+		height = parseFloat(getComputedStyle(list).getPropertyValue("--row"));
+		list.style.height = `${tops.at(-1) * height}px`;
+		const top = tops.findLastIndex((lines) => lines * height <= scroller.scrollTop);
 		const first = Math.max(0, top - BEYOND);
-		const last = Math.min(found.length, first + Math.ceil(scroller.clientHeight / this.height) + 2 * BEYOND);
-		while (rows.length < last - first) rows.push(this.#makeRow());
-		while (rows.length > last - first) rows.pop().element.remove();
-		for (let place = first; place < last; place += 1) rows[place % rows.length].show(place);
-		this.#roam();
+		const last = Math.min(found.length, first + Math.ceil(scroller.clientHeight / height) + 2 * BEYOND);
+		while (rows.length < last - first) list.append(makeRow());
+		while (rows.length > last - first) list.lastElementChild.remove();
+		for (let place = first; place < last; place += 1) fillRow(rows[place % rows.length], place);
+		roam(buttonsOf(list), stop);
 	}
 
-	#makeRow() {
-		const row = { place: 0, unit: "" };
-		const states = stateButtons((value) => this.page.observe(row.unit, value));
-		const name = make("button.unit-name", { type: "button", onclick: () => this.page.select(row.unit) });
-		const element = make("li.unit", name, states.group);
-		const show = (place) => {
-			const unit = this.units.names[this.found[place]];
-			const value = this.page.case.observations.get(unit);
-			Object.assign(row, { place, unit });
-			element.style.transform = `translateY(${this.tops[place] * this.height}px)`;
-			element.classList.toggle("is-high", this.#isHigh(unit));
-			element.classList.toggle("is-observed", value !== undefined);
-			put(element, { "aria-posinset": place + 1, "aria-setsize": this.found.length });
-			put(name, { unit, title: readable(unit) });
-			states.show(unit, this.units.words(unit), value);
-		};
-		this.list.append(element);
-		return Object.assign(row, { element, show, buttons: [name, ...states.buttons] });
+	function makeRow() {
+		const select = () => page.select(unitOf(row));
+		const row = unitRow("unit", select, (value) => page.observe(unitOf(row), value));
+		return row;
 	}
 
-	#rowOf(target) {
-		return this.rows.find(({ element }) => element.contains(target));
+	function fillRow(row, place) {
+		const unit = names[found[place]];
+		const value = theCase.observations.get(unit);
+		row.style.transform = `translateY(${tops[place] * height}px)`;
+		row.classList.toggle("is-high", isHigh(unit));
+		row.classList.toggle("is-observed", value !== undefined);
+		put(row, { "aria-posinset": place + 1, "aria-setsize": found.length });
+		showUnit(row, unit, units.words(unit), value);
 	}
 
-	// One button of the whole list is reached by Tab.
-	#roam() {
-		const { rows, active, part } = this;
-		roam(rows.flatMap(({ buttons }) => buttons), rows[active % rows.length]?.buttons[part]);
-	}
+	const placeOf = (row) => row.ariaPosInSet - 1;
+	const unitOf = (row) => names[found[placeOf(row)]];
 
-	#focus(place) {
-		const { scroller, tops, height, found } = this;
+	function focus(place, part) {
 		const next = Math.max(Math.min(place, found.length - 1), 0);
 		const end = tops[next + 1] * height - scroller.clientHeight;
 		scroller.scrollTop = Math.min(Math.max(scroller.scrollTop, end), tops[next] * height);
-		this.#draw();
-		this.rows[next % this.rows.length]?.buttons[this.part].focus({ preventScroll: true });
+		draw();
+		if (found.length) buttonsOf(rows[next % rows.length])[part].focus({ preventScroll: true });
 	}
 
-	#onKey(event) {
+	function onKey(event) {
 		const { key, target, ctrlKey, metaKey, altKey } = event;
-		const { place, unit, buttons } = this.#rowOf(target);
-		const page = Math.max(1, Math.floor(this.scroller.clientHeight / this.height) - 1);
-		const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
-		const sideways = { ArrowLeft: -1, ArrowRight: 1 }[key];
+		const row = target.closest("li");
+		const [place, part] = [placeOf(row), buttonsOf(row).indexOf(target)];
+		const many = Math.max(1, Math.floor(scroller.clientHeight / height) - 1);
+		const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: many, PageUp: -many, Home: -Infinity, End: Infinity };
 		const value = ctrlKey || metaKey || altKey ? undefined : KEYS[key.toLowerCase()];
-		if (sideways) this.part = Math.min(Math.max(this.part + sideways, 0), buttons.length - 1);
-		if (value !== undefined) this.page.observe(unit, value);
-		else if (sideways || key in steps) this.#focus(place + (steps[key] ?? 0));
+		if (value !== undefined) page.observe(unitOf(row), value);
+		else if (key in steps) focus(place + steps[key], part);
+		else if (key === "ArrowLeft") focus(place, Math.max(part - 1, 0));
+		else if (key === "ArrowRight") focus(place, Math.min(part + 1, 3));
 		else return;
 		event.preventDefault();
 	}
 
-	#onSearchKey(event) {
-		if (event.key === "ArrowDown") {
-			this.part = 1;
-			this.#focus(0);
-		} else if (event.key === "Escape" && this.input.value) {
-			this.input.value = "";
-			this.#search();
+	function onSearchKey(event) {
+		if (event.key === "ArrowDown") focus(0, 1);
+		else if (event.key === "Escape" && input.value) {
+			input.value = "";
+			search();
 		} else return;
 		event.preventDefault();
 	}
 }
+
+const buttonsOf = (element) => [...element.querySelectorAll("button")];

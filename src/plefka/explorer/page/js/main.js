@@ -80,7 +80,7 @@ function keepAddress(page, service) {
 function keys(theCase) {
 	listen("undo", "click", () => theCase.undo());
 	listen("redo", "click", () => theCase.redo());
-	listen("clear", "click", () => theCase.clear());
+	listen("clear", "click", () => theCase.replace({ ...theCase.content, evidence: {} }));
 	listen("print", "click", () => print());
 	for (const id of ["skip", "peek"]) listen(id, "click", toAnswer);
 	listen(document, "keydown", (event) => {

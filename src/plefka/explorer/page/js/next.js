@@ -28,8 +28,7 @@ export function nextPanel(service, page) {
 	// They belong to the case, as a link or file may have them: {unit: cost}.
 	const isUsable = ([name, cost]) => units.has(name) && cost > 0 && Number.isFinite(cost);
 	const given = () => Object.entries(Object(theCase.content.costs));
-	const setCosts = (costs) =>
-		theCase.replace({ ...theCase.content, costs: costs.length ? Object.fromEntries(costs) : undefined }, theCase.id);
+	const setCosts = (costs) => theCase.change({ costs: costs.length ? Object.fromEntries(costs) : undefined });
 
 	function setCost(name, field) {
 		const others = given().filter(([each]) => each !== name);

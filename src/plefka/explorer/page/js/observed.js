@@ -5,87 +5,82 @@ import { leaning } from "./words.js";
 
 export const SURE = { on: 0.8, off: 0.2 }; // what "how sure" starts from
 
-// Three buttons for one unit: its on word, its off word, and "how sure". choose(value): 1, 0, {on, off}, or null where
-// they are pressed again. show(name, words, value)
-export function stateButtons(choose) {
-	const group = fill("states", {});
-	const buttons = [...group.children];
-	[1, 0, SURE].forEach((value, k) => {
-		listen(buttons[k], "click", () => choose(buttons[k].ariaPressed === "true" ? null : value));
+// A row with the name of a unit, and a button for each state: on, off, and "how sure". Pressed again, it is unknown.
+// observe(value): 1, 0, {on, off} or null
+export function unitRow(template, select, observe) {
+	const state = (value) => ({
+		onclick: ({ currentTarget }) => observe(currentTarget.ariaPressed === "true" ? null : value),
 	});
-	const show = (name, [offWord, onWord], value) => {
-		const parts = [[onWord, value === 1], [offWord, value === 0], ["how sure", value instanceof Object]];
-		put(group, { "aria-label": name });
-		parts.forEach(([word, isPressed], k) => {
-			const shown = k < 2 && { unit: word, title: readable(word) };
-			put(buttons[k], { ...shown, "aria-label": `${name}: ${word}`, "aria-pressed": String(isPressed) });
-		});
-	};
-	return { group, buttons, show };
+	const states = { ".is-on": state(1), ".is-off": state(0), ".is-sure": state(SURE) };
+	return fill(template, { ".unit-name": { onclick: select }, ...states });
 }
 
-export class Observed {
-	constructor(page) {
-		Object.assign(this, { page, units: page.units, theCase: page.case, rows: new Map(), list: byId("observed") });
-		listen(page.case, "change", () => this.draw());
-		this.draw();
-	}
+export function showUnit(row, name, [offWord, onWord], value) {
+	const state = (word, isPressed) => ({ "aria-label": `${name}: ${word}`, "aria-pressed": String(isPressed) });
+	fill(row, {
+		".unit-name": { unit: name, title: readable(name) },
+		".states": { "aria-label": name },
+		".is-on": { unit: onWord, title: readable(onWord), ...state(onWord, value === 1) },
+		".is-off": { unit: offWord, title: readable(offWord), ...state(offWord, value === 0) },
+		".is-sure": state("how sure", value instanceof Object),
+	});
+}
 
-	draw() {
-		const { observations } = this.theCase;
-		for (const [name, { element }] of this.rows) if (!observations.has(name)) this.#remove(name, element);
+export function observedList(page) {
+	const { units, case: theCase } = page;
+	const list = byId("observed");
+	const rows = new Map(); // by name
+
+	function draw() {
+		const { observations } = theCase;
+		for (const [name, row] of rows) if (!observations.has(name)) remove(name, row);
 		[...observations].forEach(([name, value], place) => {
-			if (!this.rows.has(name)) this.rows.set(name, this.#makeRow(name));
-			const { element, show } = this.rows.get(name);
-			const there = this.list.children[place];
-			if (there !== element) this.list.insertBefore(element, there ?? null);
-			show(value);
+			if (!rows.has(name)) rows.set(name, makeRow(name));
+			const [row, there] = [rows.get(name), list.children[place]];
+			if (there !== row) list.insertBefore(row, there ?? null);
+			show(row, name, value);
 		});
 		put("observed-count", observations.size || "");
 	}
 
-	focusSlider(name) {
-		this.rows.get(name).element.querySelector("input").focus();
-	}
-
 	// The focus goes on to the next observation, or to the search.
-	#remove(name, element) {
-		const hadFocus = element.contains(document.activeElement);
-		const next = element.nextElementSibling ?? element.previousElementSibling;
-		element.remove();
-		this.rows.delete(name);
+	function remove(name, row) {
+		const hadFocus = row.contains(document.activeElement);
+		const next = row.nextElementSibling ?? row.previousElementSibling;
+		row.remove();
+		rows.delete(name);
 		if (hadFocus) (next?.querySelector(".remove") ?? byId("search")).focus();
 	}
 
-	#makeRow(name) {
-		const words = this.units.words(name);
-		const observe = (value, options) => this.theCase.observe(name, value, options);
-		const states = stateButtons(observe);
+	function makeRow(name) {
+		const [offWord, onWord] = units.words(name);
+		const observe = (value, isMove) => theCase.observe(name, value, isMove);
 		const oninput = ({ target }) => {
 			const on = target.valueAsNumber / 100;
-			observe({ on, off: Number((1 - on).toFixed(2)) }, { merge: true });
+			observe({ on, off: Number((1 - on).toFixed(2)) }, true);
 		};
-		const element = fill("observation", {
-			".unit-name": { unit: name, title: readable(name), onclick: () => this.page.select(name) },
+		const row = unitRow("observation", () => page.select(name), observe);
+		return fill(row, {
 			".remove": { "aria-label": `Remove ${name}`, onclick: () => observe(null) },
-			".end": { unit: words[0] },
+			".end": { unit: offWord },
 			input: { "aria-label": `${name}: how sure`, oninput },
-			"input + .end": { unit: words[1] },
+			"input + .end": { unit: onWord },
 		});
-		element.firstElementChild.after(states.group);
-		const slider = element.querySelector("input");
-		const show = (value) => {
-			const isSoft = value instanceof Object;
-			const reading = isSoft && leaning(value, words);
-			states.show(name, words, value);
-			element.dataset.state = isSoft ? "" : readable(words[value]); // for paper, which has no buttons
-			slider.value = Math.round((100 * value.on) / (value.on + value.off));
-			fill(element, {
-				".sure": { hidden: !isSoft },
-				".reading": reading,
-				input: { "aria-valuetext": reading },
-			});
-		};
-		return { element, show };
 	}
+
+	function show(row, name, value) {
+		const words = units.words(name);
+		const isSoft = value instanceof Object;
+		const reading = isSoft && leaning(value, words);
+		showUnit(row, name, words, value);
+		row.dataset.state = isSoft ? "" : readable(words[value]); // for paper, which has no buttons
+		sliderOf(row).value = Math.round((100 * value.on) / (value.on + value.off));
+		fill(row, { ".sure": { hidden: !isSoft }, ".reading": reading, input: { "aria-valuetext": reading } });
+	}
+
+	listen(theCase, "change", draw);
+	draw();
+	return { focusSlider: (name) => sliderOf(rows.get(name)).focus() };
 }
+
+const sliderOf = (row) => row.querySelector("input");

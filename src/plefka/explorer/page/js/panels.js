@@ -120,28 +120,27 @@ export class Panel {
 }
 
 // Arrow keys move between tabs, as screen readers expect.
-export class Tabs {
-	constructor(onShow) {
-		Object.assign(this, { onShow, tabs: [...document.querySelectorAll("[role=tab]")] });
-		this.list = this.tabs[0].parentElement;
-		for (const tab of this.tabs) listen(tab, "click", () => this.show(tab.id.replace("tab-", "")));
-		listen(this.list, "keydown", (event) => {
-			const offered = this.tabs.filter(({ hidden }) => !hidden);
-			const next = steered(event, offered, event.target, ["ArrowLeft", "ArrowRight"], true);
-			next?.focus();
-			next?.click();
-		});
-	}
+export function tabs(onShow) {
+	const all = [...document.querySelectorAll("[role=tab]")];
+	const list = all[0].parentElement;
+	for (const tab of all) listen(tab, "click", () => show(tab.id.replace("tab-", "")));
+	listen(list, "keydown", (event) => {
+		const offered = all.filter(({ hidden }) => !hidden);
+		const next = steered(event, offered, event.target, ["ArrowLeft", "ArrowRight"], true);
+		next?.focus();
+		next?.click();
+	});
 
-	show(name) {
-		const { tabs, list } = this;
+	function show(name) {
 		const chosen = byId(`tab-${name}`);
-		for (const tab of tabs) {
+		for (const tab of all) {
 			put(tab, { "aria-selected": String(tab === chosen) });
 			byId(tab.getAttribute("aria-controls")).hidden = tab !== chosen;
 		}
 		list.scrollLeft = chosen.offsetLeft - list.offsetLeft - (list.clientWidth - chosen.offsetWidth) / 2;
-		roam(tabs, chosen);
-		this.onShow();
+		roam(all, chosen);
+		onShow();
 	}
+
+	return { show };
 }

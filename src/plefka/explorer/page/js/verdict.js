@@ -7,7 +7,7 @@ export class Verdict {
 	constructor(page) {
 		Object.assign(this, { page, theCase: page.case, select: byId("method") });
 		offer(page.network, this.select);
-		listen(this.select, "change", () => this.theCase.useMethod(this.select.value));
+		listen(this.select, "change", () => this.theCase.change({ method: this.select.value }));
 		listen(this.theCase, "change", () => this.#syncMethod());
 		this.#syncMethod();
 	}
