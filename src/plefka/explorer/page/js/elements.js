@@ -39,7 +39,7 @@ export function set(element, name, value) {
 	else if (name === "unit") element.replaceChildren(...spaced(value));
 	else if (name === "class") element.className = value;
 	else if (name.startsWith("on")) listen(element, name.slice(2), value);
-	else if (value === null || value === undefined || value === false) element.removeAttribute(name);
+	else if (value === false || (value ?? null) === null) element.removeAttribute(name);
 	else element.setAttribute(name, value === true ? "" : String(value));
 }
 
@@ -90,12 +90,11 @@ export function roam(elements, preferred) {
 
 // The element to which an arrow key, Home or End leads from one of them; the ends of a ring are neighbours.
 export function steered(event, elements, from, [back, forth], isRing = false) {
-	const [here, last] = [elements.indexOf(from), elements.length - 1];
-	const places = { [back]: here - 1, [forth]: here + 1, Home: 0, End: last };
-	if (!(event.key in places)) return undefined;
+	const [here, number] = [elements.indexOf(from), elements.length];
+	const place = { [back]: here - 1, [forth]: here + 1, Home: 0, End: number - 1 }[event.key];
+	if (place === undefined) return undefined;
 	event.preventDefault();
-	const place = places[event.key];
-	return isRing ? elements.at(place > last ? 0 : place) : elements[Math.min(Math.max(place, 0), last)];
+	return isRing ? elements.at(place % number) : (elements[place] ?? from);
 }
 
 export const press = (button, isPressed) => button.setAttribute("aria-pressed", String(isPressed));

@@ -3,10 +3,9 @@
 import { distance } from "./units.js";
 
 const SHORTEST = 3; // letters of a word that is compared: shorter ones resemble everything
-const LONGEST = 40;
 const MOST = 3; // words that resemble one, and queries that are offered
 const ALIKE = 0.5; // letters by which these may be further away than the nearest
-let [names, folded, roles, vocabulary] = [[], [], "", null];
+let [names, folded, roles, vocabulary] = [[], [], "", []];
 
 self.onmessage = ({ data: { query, role, ...given } }) => {
 	if (given.names) {
@@ -17,7 +16,7 @@ self.onmessage = ({ data: { query, role, ...given } }) => {
 	const answer = search(query, role);
 	const similar = answer.found.length || answer.elsewhere ? [] : corrected(query, role);
 	self.postMessage({ query, role, ...answer, similar });
-	vocabulary ??= wordsOfNames(); // before somebody misspells one
+	if (!vocabulary.size) vocabulary = new Set(names.flatMap(wordsOf)); // before somebody misspells one
 };
 
 // An underscore and a space are the same.
@@ -40,7 +39,6 @@ function search(query, role) {
 
 // The query with its unknown words exchanged for similar ones: those that are found, in this role first.
 function corrected(query, role) {
-	vocabulary ??= wordsOfNames();
 	const words = query.split(/[\s_]+/).filter(Boolean);
 	const choices = words.map((word) => (search(word, "a").found.length ? [word] : similar(word)));
 	const queries = [0, 1, 2].map((k) => choices.map((each) => each[k] ?? each[0]));
@@ -53,33 +51,24 @@ function corrected(query, role) {
 		.slice(0, MOST);
 }
 
-const isCompared = ({ length }) => length >= SHORTEST && length <= LONGEST;
-
-// Folded -> as it is written in a name: each word, the words within it, and the whole name as if it had no spaces.
-function wordsOfNames() {
-	const found = new Map();
-	const add = (word, written) => {
-		const key = word.toLowerCase();
-		if (isCompared(key) && !found.has(key)) found.set(key, written);
-	};
-	for (const name of names) {
-		const parts = name.split(/[^\p{L}\p{N}]+/u).filter(Boolean);
-		const pieces = parts.flatMap((part) => [part, ...part.split(/(?<=\p{Ll})(?=\p{Lu})/u)]);
-		for (const piece of pieces) add(piece, piece);
-		add(parts.join(""), parts.join(" "));
-	}
-	return found;
+// The words of a name, the words within them, and all of it, which may be typed without its spaces.
+function wordsOf(name) {
+	const words = name.split(/[^\p{L}\p{N}]+/u).filter(Boolean);
+	return [...words, ...words.flatMap((word) => word.split(/(?<=\p{Ll})(?=\p{Lu})/u)), words.join(" ")];
 }
 
 // The nearest words first, as they are written; [] if none is near.
 function similar(word) {
 	const wanted = word.toLowerCase();
 	const most = wanted.length < 5 ? 1 : wanted.length < 9 ? 2 : 3;
-	const near = [];
-	for (const [other, written] of isCompared(wanted) ? vocabulary : []) {
+	const near = new Map();
+	for (const written of wanted.length < SHORTEST ? [] : vocabulary) {
+		const other = written.toLowerCase().replaceAll(" ", "");
+		if (other.length < SHORTEST || near.has(other)) continue;
 		const cost = distance(wanted, other, most, wanted.length > SHORTEST && !written.includes(" "));
-		if (cost <= most) near.push({ written, cost, size: other.length });
+		if (cost <= most) near.set(other, { written, cost });
 	}
-	near.sort((one, other) => one.cost - other.cost || one.size - other.size);
-	return near.filter(({ cost }) => cost <= near[0].cost + ALIKE).slice(0, MOST).map(({ written }) => written);
+	const found = [...near].sort(([a, one], [b, other]) => one.cost - other.cost || a.length - b.length);
+	const isNear = ([, { cost }]) => cost <= found[0][1].cost + ALIKE;
+	return found.filter(isNear).slice(0, MOST).map(([, { written }]) => written);
 }

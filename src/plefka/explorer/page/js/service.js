@@ -1,6 +1,6 @@
 // Questions to the service, and what the reader sees of it: that it is gone and comes back, and that it wants a token.
 
-import { announce, byId, listen, put, told } from "./elements.js";
+import { announce, byId, put, told } from "./elements.js";
 import { read, write } from "./storage.js";
 import { counted, sentence } from "./words.js";
 
@@ -14,8 +14,7 @@ export class Service {
 	constructor() {
 		this.token = read(TOKEN, "sessionStorage");
 		this.network = new URLSearchParams(location.search).get("network"); // the key of an opened one, or null
-		this.tries = 0; // since it does not answer
-		listen("connection-retry", "click", () => this.#tryAgain());
+		this.isDown = false;
 	}
 
 	// What else happens when it answers again, and when it has this network no more.
@@ -42,7 +41,7 @@ export class Service {
 		const headers = { ...options.headers, ...(token && { Authorization: `Bearer ${token}` }) };
 		const response = await fetch(BASE + path + query, { ...options, headers }).catch((error) => {
 			if (options.signal?.aborted) throw error;
-			if (!this.tries) this.#wait();
+			if (!this.isDown) this.#recover();
 			throw new Unreachable("The service does not answer.");
 		});
 		if (response.ok) return response.json();
@@ -65,24 +64,18 @@ export class Service {
 		this.useToken(await this.entering);
 	}
 
-	#wait() {
-		const seconds = Math.min(LONGEST_WAIT, 2 ** this.tries);
-		this.tries += 1;
-		this.timer = setTimeout(() => this.#tryAgain(), 1000 * seconds);
-		put("connection-wait", counted(seconds, "second"));
-		byId("connection").hidden = false;
-	}
-
-	async #tryAgain() {
-		clearTimeout(this.timer);
-		const { tries } = this;
-		const isThere = await fetch(`${BASE}health`, { cache: "no-store" }).then(
-			({ ok }) => ok,
-			() => false,
-		);
-		if (this.tries !== tries) return; // another try was quicker
-		if (!isThere) return this.#wait();
-		this.tries = 0;
+	async #recover() {
+		this.isDown = true;
+		for (let seconds = 1; this.isDown; seconds = Math.min(2 * seconds, LONGEST_WAIT)) {
+			put("connection-wait", counted(seconds, "second"));
+			byId("connection").hidden = false;
+			await new Promise((resolve) => {
+				byId("connection-retry").onclick = resolve;
+				setTimeout(resolve, 1000 * seconds);
+			});
+			const answer = await fetch(`${BASE}health`, { cache: "no-store" }).catch(() => null);
+			this.isDown = !answer?.ok;
+		}
 		byId("connection").hidden = true;
 		announce("The service answers again.");
 		this.onRecovered();

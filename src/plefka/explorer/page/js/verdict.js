@@ -1,7 +1,7 @@
 // How probable the observations were, how far to trust the answer, and by which method.
 
 import { button, byId, fill, listen, make, put, told } from "./elements.js";
-import { duration, inWords, isExact, kindWords, meaning, minus, range, sentence, trust } from "./words.js";
+import { duration, inWords, isExact, kindWords, minus, range, sentence, trust } from "./words.js";
 
 export class Verdict {
 	constructor(page) {
@@ -45,7 +45,7 @@ export class Verdict {
 			".check": check ? checked(check) : !isChecked && this.checkButton,
 			"#log-likelihood": shown(value),
 			".kind": [kindWords(kind), between && `, ${between}`],
-			".meaning": [meaning(kind), its && ` ${told("clamped", shown(clamped), kindWords(its))}`],
+			".meaning": [told(kind), its && ` ${told("clamped", shown(clamped), kindWords(its))}`],
 			".how": [`Computed by ${method} in ${duration(seconds)}.`, ...notes.map(inWords)].map((text) => make("p", text)),
 		});
 	}
