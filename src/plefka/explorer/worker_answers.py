@@ -125,9 +125,8 @@ class Answers:
     def _batch(self, questions: list[QuestionFields]) -> tuple[pf.Solution, list[dict[str, Any]]]:
         """All questions as rows of one batch, in which impossible evidence is an answer, not an error."""
         start = time.perf_counter()
-        evidence = [self.evidence(each["evidence"]) for each in questions]
+        first, evidence = questions[0], [self.evidence(each["evidence"]) for each in questions]
         faults = [self.faults(each) for each in questions]
-        first = questions[0]
         check, conditions = first["check"], self.conditions(first)
         solution = pf.infer(self.network, evidence, first["method"], throw=False, check=check, **conditions)
         rows = [solution.row(k) for k in range(len(questions))]
@@ -188,13 +187,12 @@ class Answers:
         unknown, later = fields["unknown"], fields["later"]
         evidence, group = self.evidence(fields["evidence"], [*unknown, *later]), self.conditions(fields)["exclusive"]
         answers = *((unit, None) for unit in unknown), *((unit, LATER) for unit in later)
-        options, known = {"method": fields["method"], "exclusive": group}, self.expected
+        options = {"method": fields["method"], "exclusive": group}
         rules = fields["stop_below"], fields["certain_above"]
-        found = pf.Interview(self.network, evidence, options, *rules, answers, known.get(str(options)))
+        found = pf.Interview(self.network, evidence, options, *rules, answers, self.expected.get(str(options)))
         self.expected = {str(options): found.expected}
         known = found.advice or found.solution
-        told = {"method": str(known.method), "notes": known.notes, "is_exact": known.is_exact}
-        return found.next._asdict() | told
+        return found.next._asdict() | {"method": str(known.method), "notes": known.notes, "is_exact": known.is_exact}
 
     def joint(self, fields: QuestionFields) -> dict[str, Any]:
         units, evidence = fields["units"], self.evidence(fields["evidence"], fields["units"])

@@ -2,7 +2,7 @@
 // cannot harm an answer that is shown.
 
 import { announce, button, listen, make, put, told } from "./elements.js";
-import { latest, STALE, Unreachable } from "./service.js";
+import { latest } from "./service.js";
 
 const PAUSE = 60; // milliseconds without a change before a question is sent, where changes follow each other closely
 const CLOSELY = 300;
@@ -52,7 +52,6 @@ export class Asking {
 		const { key } = this.theCase;
 		try {
 			const answer = await this.infer(false);
-			if (answer === STALE) return;
 			this.answeredKey = key;
 			this.checked.cancel();
 			this.#waits("");
@@ -66,8 +65,7 @@ export class Asking {
 	async check() {
 		this.page.verdict.checking();
 		try {
-			const answer = await this.checked(true);
-			if (answer !== STALE) this.#show(answer);
+			this.#show(await this.checked(true));
 		} catch (error) {
 			this.page.verdict.checkFailed(error.message);
 			announce(`The check failed. ${error.message}`);
@@ -86,7 +84,7 @@ export class Asking {
 	}
 
 	#failed(error) {
-		if (error instanceof Unreachable) return this.#waits("not up to date"); // until the service is back
+		if (error.code === "unreachable") return this.#waits("not up to date"); // until the service is back
 		if (PASSING.includes(error.code)) this.#soon(AGAIN);
 		this.#waits("");
 		this.page.complain([make("p", error.message), button("Try again", () => this.now())]);

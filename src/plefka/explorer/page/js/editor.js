@@ -4,7 +4,7 @@
 import { CellTable } from "./cell_table.js";
 import { button, byId, download, listed, listen, make, put } from "./elements.js";
 import { contentsOf, fileName, openNetwork } from "./networks.js";
-import { latest, STALE } from "./service.js";
+import { latest } from "./service.js";
 import { read, remove, write } from "./storage.js";
 import { counted, sentence } from "./words.js";
 
@@ -93,8 +93,7 @@ export class Editor {
 		this.lint.cancel();
 		if (TABLES.every((id) => !this.now[id].length)) return this.#say([]);
 		try {
-			const found = await this.lint();
-			if (found !== STALE) this.#praise(found);
+			this.#praise(await this.lint());
 		} catch (error) {
 			this.#complain(error.message);
 		}

@@ -3,7 +3,7 @@
 import { announce, byId, calm, listen, put } from "./elements.js";
 import { NetworkDialog } from "./network_dialog.js";
 import { Page } from "./page.js";
-import { Service, Unreachable } from "./service.js";
+import { Service } from "./service.js";
 import { addressOf, contentInAddress } from "./shared_case.js";
 import { read, write } from "./storage.js";
 
@@ -19,7 +19,7 @@ async function start() {
 	try {
 		begin(service, new Page(service, ...(await Promise.all(asked))));
 	} catch (error) {
-		if (error instanceof Unreachable) service.onRecovered = () => location.reload();
+		if (error.code === "unreachable") service.onRecovered = () => location.reload();
 		else if (["no_network", "unknown_network"].includes(error.code))
 			new NetworkDialog(service).start(error.code === "unknown_network");
 		else throw error;

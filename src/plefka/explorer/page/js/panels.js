@@ -1,7 +1,7 @@
 // Tabs, and what all panels share: they ask only when they are in sight, and only what has changed.
 
 import { announce, button, byId, listen, make, put, roam, steered, told } from "./elements.js";
-import { latest, STALE, Unreachable } from "./service.js";
+import { latest } from "./service.js";
 import { duration } from "./words.js";
 
 const SLOW = 3; // seconds: from then on a panel waits for a click
@@ -67,14 +67,13 @@ export class Panel {
 		this.started = performance.now();
 		try {
 			const answer = await this.ask(state);
-			if (answer === STALE) return;
 			this.seconds = (performance.now() - this.started) / 1000;
 			Object.assign(this, { started: 0, wasted: 0, failure: null });
 			this.#show(this.draw(answer, state));
 		} catch (error) {
 			const text = error.message;
 			this.started = 0;
-			if (error instanceof Unreachable) this.asked = null; // the page says so, and asks again
+			if (error.code === "unreachable") this.asked = null; // the page says so, and asks again
 			else {
 				this.failure = { text, method: state.method };
 				this.#complain(text);

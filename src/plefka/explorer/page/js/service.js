@@ -8,8 +8,6 @@ const BASE = "api/v1/";
 const TOKEN = "plefka-token";
 const LONGEST_WAIT = 8; // seconds between two tries
 
-export class Unreachable extends Error {}
-
 export class Service {
 	constructor() {
 		this.token = read(TOKEN, "sessionStorage");
@@ -42,7 +40,7 @@ export class Service {
 		const response = await fetch(BASE + path + query, { ...options, headers }).catch((error) => {
 			if (options.signal?.aborted) throw error;
 			if (!this.isDown) this.#recover();
-			throw new Unreachable("The service does not answer.");
+			throw refusal("unreachable", "The service does not answer.");
 		});
 		if (response.ok) return response.json();
 		if (response.status === 401) {
@@ -52,7 +50,7 @@ export class Service {
 		const { status } = response;
 		const { code = "", message } = (await response.json().catch(() => null))?.error ?? {};
 		if (code === "unknown_network") this.onForgotten();
-		throw Object.assign(new Error(sentence(message) || told("unexplained", status)), { status, code });
+		throw refusal(code, sentence(message) || told("unexplained", status), status);
 	}
 
 	// Several questions may be refused at once: the token is asked for once.
@@ -82,6 +80,8 @@ export class Service {
 	}
 }
 
+const refusal = (code, message, status) => Object.assign(new Error(message), { code, status });
+
 function enteredToken(wasRefused) {
 	const dialog = byId("token-dialog");
 	if (wasRefused) put("token-text", told("token-refused"));
@@ -95,22 +95,19 @@ function enteredToken(wasRefused) {
 	});
 }
 
-// The newest of many questions: older ones are aborted, and their answers dropped.
-export const STALE = Symbol("stale");
-
+// The newest of many questions: older ones are aborted, and their answers never come.
 export function latest(ask) {
 	let current = null;
-	const newest = async (...values) => {
+	const newest = (...values) => {
 		current?.abort();
 		current = new AbortController();
 		const { signal } = current;
-		try {
-			const answer = await ask(signal, ...values);
-			return signal.aborted ? STALE : answer;
-		} catch (error) {
-			if (signal.aborted) return STALE;
-			throw error;
-		}
+		return new Promise((resolve, reject) => {
+			ask(signal, ...values).then(
+				(answer) => signal.aborted || resolve(answer),
+				(error) => signal.aborted || reject(error),
+			);
+		});
 	};
 	newest.cancel = () => current?.abort();
 	return newest;

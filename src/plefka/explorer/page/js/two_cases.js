@@ -2,7 +2,7 @@
 
 import { isSame } from "./case.js";
 import { byId, listen, make, put } from "./elements.js";
-import { latest, STALE } from "./service.js";
+import { latest } from "./service.js";
 import { checked } from "./shared_case.js";
 import { about, leaning, numbers, probability, sentence } from "./words.js";
 
@@ -41,7 +41,6 @@ export class TwoCases {
 		say(make("p.hint", "computing …"));
 		try {
 			const answers = await this.ask(both);
-			if (answers === STALE) return;
 			const impossible = both.filter((_, k) => answers[k].status === "impossible");
 			const why = " contradict each other, so that nothing can be ranked for it.";
 			say(impossible.map(({ name }) => complaint("The observations of ", name, why)));
