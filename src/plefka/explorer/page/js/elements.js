@@ -7,8 +7,8 @@ const found = (element) => (typeof element === "string" ? byId(element) : elemen
 
 export const listen = (element, event, act) => found(element).addEventListener(event, act);
 
-// make("button.tool", {onclick: ..., "aria-label": ...}, child, ...): a tag with its classes; properties, if there are any;
-// and children: words, elements, lists of them, and null, false or "" for none.
+// make("button.tool", {onclick: ..., "aria-label": ...}, child, ...): a tag with its classes; properties, if any; and
+// children: words, elements, lists of them, and null, false or "" for none.
 export function make(tag, ...parts) {
 	const [type, ...classes] = tag.split(".");
 	const element = document.createElement(type);

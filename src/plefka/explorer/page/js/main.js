@@ -87,7 +87,8 @@ function keys(theCase) {
 		const { target, ctrlKey, metaKey, shiftKey } = event;
 		const key = event.key.toLowerCase();
 		const isTyping = target.matches("input:not([type=range], [type=checkbox])") && target.value !== "";
-		const isUndo = (ctrlKey || metaKey) && ["y", "z"].includes(key) && !isTyping && !document.querySelector("dialog[open]");
+		const isElsewhere = isTyping || document.querySelector("dialog[open]");
+		const isUndo = (ctrlKey || metaKey) && ["y", "z"].includes(key) && !isElsewhere;
 		if (key === "/" && !target.matches("input, select, textarea")) byId("search").focus();
 		else if (isUndo) byId(key === "y" || shiftKey ? "redo" : "undo").click();
 		else return;

@@ -24,7 +24,10 @@ import { Verdict } from "./verdict.js";
 import { whyPanel } from "./why.js";
 import { about, counted, kindWords, moment, numbers, sentence } from "./words.js";
 
-const PANELS = [nextPanel, interviewPanel, whyPanel, tornadoPanel, explanationsPanel, jointPanel, graphPanel, comparePanel];
+const PANELS = [
+	...[nextPanel, interviewPanel, whyPanel, tornadoPanel],
+	...[explanationsPanel, jointPanel, graphPanel, comparePanel],
+];
 const FEW = 3; // examples shown at first, as the style sheet has it
 const REST = 350; // milliseconds
 

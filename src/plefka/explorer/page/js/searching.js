@@ -22,8 +22,8 @@ self.onmessage = ({ data: { query, role, ...given } }) => {
 // An underscore and a space are the same.
 const fold = (text) => text.toLowerCase().replaceAll("_", " ");
 
-// {found: indexes, elsewhere: how many there are in the other role}. Every word of the query must occur in a name; names
-// that begin with the query come first.
+// {found: indexes, elsewhere: how many are in the other role}. Every word of the query must occur in a name; names that
+// begin with the query come first.
 function search(query, role) {
 	const words = query.split(/\s+/).map(fold);
 	const whole = fold(query.trim());

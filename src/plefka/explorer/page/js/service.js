@@ -24,16 +24,13 @@ export class Service {
 		write(TOKEN, token, "sessionStorage");
 	}
 
-	get(path) {
-		return this.#ask(path, {});
-	}
-
 	post(path, body, signal) {
 		const headers = { "Content-Type": "application/json" };
-		return this.#ask(path, { method: "POST", body: JSON.stringify(body), headers, signal });
+		return this.get(path, { method: "POST", body: JSON.stringify(body), headers, signal });
 	}
 
-	async #ask(path, options) {
+	// options: as fetch has them
+	async get(path, options = {}) {
 		const { token, network } = this;
 		const query = network ? `?${new URLSearchParams({ network })}` : "";
 		const headers = { ...options.headers, ...(token && { Authorization: `Bearer ${token}` }) };
@@ -45,7 +42,7 @@ export class Service {
 		if (response.ok) return response.json();
 		if (response.status === 401) {
 			await this.#newToken(token);
-			return this.#ask(path, options);
+			return this.get(path, options);
 		}
 		const { status } = response;
 		const { code = "", message } = (await response.json().catch(() => null))?.error ?? {};

@@ -67,8 +67,8 @@ export class Units {
 	}
 }
 
-// Letters to add, leave out, exchange, or swap with their neighbour, until the word is the other one, or how that begins;
-// Infinity if it takes more than `most`.
+// Letters to add, leave out, exchange, or swap with their neighbour until a word is the other one, or how that begins;
+// Infinity if they are more than `most`.
 export function distance(word, other, most, isBeginning = false) {
 	let same = 0;
 	while (same < word.length && word[same] === other[same]) same += 1;
