@@ -88,7 +88,8 @@ export function finder(page) {
 	function draw(stop = list.querySelector("[tabindex='0']")) {
 		height = parseFloat(getComputedStyle(list).getPropertyValue("--row"));
 		list.style.height = `${tops.at(-1) * height}px`;
-		const top = tops.findLastIndex((lines) => lines * height <= scroller.scrollTop);
+		let top = Math.min(found.length, Math.floor(scroller.scrollTop / height)); // if all rows are as high as one line
+		while (tops[top] * height > scroller.scrollTop) top -= 1;
 		const first = Math.max(0, top - BEYOND);
 		const last = Math.min(found.length, first + Math.ceil(scroller.clientHeight / height) + 2 * BEYOND);
 		while (rows.length < last - first) list.append(makeRow());
