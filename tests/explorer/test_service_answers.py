@@ -176,6 +176,7 @@ def test_infer(client, method):
     np.testing.assert_allclose([each["prior"] for each in found["ranking"]], [priors[name] for name, _ in ranking])
     assert found["method"] == str(alone.methods[0])
     assert found["kind"] == ("exact" if alone.is_exact else "estimate")
+    assert found["frequency"] == ""  # soft evidence is no frequency
     assert (found["status"], found["status_text"], found["converged"]) == ("converged", "converged", True)
     assert (found["units_total"], found["check"], found["contradiction"]) == (4, None, None)
 
@@ -184,6 +185,8 @@ def test_infer_ranks_what_was_asked_for(client):
     found = client.answer("infer", {"evidence": {"fever": 1}, "top": 1})
     assert [each["name"] for each in found["ranking"]] == [pf.infer(NETWORK, {"fever": 1}).ranking(1)[0][0]]
     assert found["units_total"] == len(pf.infer(NETWORK, {"fever": 1}).ranking(None))
+    assert str(pf.infer(NETWORK, {"fever": 1})).splitlines()[0].endswith(f": {found['frequency']}")
+    assert found["frequency"].startswith("about ")
     some = client.answer("infer", {"evidence": {"fever": 1}, "units": [HOSTILE, "fever"]})
     assert [each["name"] for each in some["ranking"]] == [HOSTILE]
 

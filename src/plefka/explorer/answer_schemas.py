@@ -77,6 +77,7 @@ class RowAnswer(BaseModel):
     log_likelihood: float | None
     interval: Interval
     kind: Kind
+    frequency: Annotated[str, Field(description="How often such a case is seen, where that has a meaning.")]
     method: str
     status: str
     status_text: str

@@ -20,6 +20,7 @@ from plefka.explorer.fault_ranking import PRIOR_DECIMALS, FaultsAsked, fault_ran
 from plefka.explorer.outcomes import FAILED, MOST_CELLS, NO_MEMORY, Failure, UnknownUnit, answered, encoded, not_open
 from plefka.inference.ranking import CAUSES
 from plefka.inference.solution_tables import OF_CHECK
+from plefka.inference.solution_words import frequency
 from plefka.networks.evidence import Evidence, as_evidence
 from plefka.questions.case_interview import LATER
 
@@ -161,6 +162,7 @@ class Answers:
             "log_likelihood": solution.log_likelihood,
             "interval": solution.log_likelihood_interval,
             "kind": kind_of(solution),
+            "frequency": frequency(solution)[2:],
             **({} if self.network.is_normalised else clamped),
             "method": str(solution.methods[0]),
             "status": status.name.lower(),
@@ -186,26 +188,24 @@ class Answers:
         names = {"top", "costs", "together", "stop_below", "certain_above", "without"} & fields.keys()
         options = {name: fields[name] for name in names} | self.conditions(fields)
         found = pf.ask(self.network, evidence, candidates, targets, fields["method"], **options)
-        names = found.targets
-        told = {"targets": names[:MOST_TARGETS], "targets_total": len(names)}
-        return {**asdict(found), **told, "usually_on": self.usually_on(names)}
+        targets = {"targets": found.targets[:MOST_TARGETS], "targets_total": len(found.targets)}
+        return {**asdict(found), **targets, "usually_on": self.usually_on(found.targets)}
 
     def interview(self, fields: QuestionFields) -> dict[str, Any]:
         unknown, later = fields["unknown"], fields["later"]
         evidence, group = self.evidence(fields["evidence"], [*unknown, *later]), self.conditions(fields)["exclusive"]
         answers = *((unit, None) for unit in unknown), *((unit, LATER) for unit in later)
-        options, known = {"method": fields["method"], "exclusive": group}, self.expected
+        options = {"method": fields["method"], "exclusive": group}
         rules = fields["stop_below"], fields["certain_above"]
-        found = pf.Interview(self.network, evidence, options, *rules, answers, known.get(str(options)))
+        found = pf.Interview(self.network, evidence, options, *rules, answers, self.expected.get(str(options)))
         self.expected = {str(options): found.expected}
         known = found.advice or found.solution
-        told = {"method": str(known.method), "notes": known.notes, "is_exact": known.is_exact}
-        return found.next._asdict() | told
+        return found.next._asdict() | {"method": str(known.method), "notes": known.notes, "is_exact": known.is_exact}
 
     def joint(self, fields: QuestionFields) -> dict[str, Any]:
-        evidence = self.evidence(fields["evidence"], fields["units"])
-        found = pf.joint(self.network, evidence, fields["units"], fields["method"]).to_dict()
-        return {**found, "usually_on": self.usually_on(fields["units"])}
+        units, evidence = fields["units"], self.evidence(fields["evidence"], fields["units"])
+        found = pf.joint(self.network, evidence, units, fields["method"])
+        return {**found.to_dict(), "usually_on": self.usually_on(units)}
 
     def sensitivity(self, fields: QuestionFields) -> dict[str, Any]:
         evidence = self.evidence(fields["evidence"], [fields["target"]])

@@ -35,7 +35,7 @@ def answer_lines(solution: "Solution") -> list[str]:
     steps = f"{solution.status.value} after {solution.num_steps} steps{restarts}, residual {solution.residual:.1e}"
     low, high = solution.log_partition_interval
     between = [f"95 % interval: {low:.6g} to {high:.6g}"] if -np.inf < low < high < np.inf else []
-    how = f"{words.method_and_kind(solution)}{words.frequency(solution)}"
+    how = words.method_and_kind(solution) + (words.frequency(solution) if solution.network.is_normalised else "")
     return [
         f"{words.quantity_of(solution)} = {solution.log_partition:.6f}  by {how}",
         *between,

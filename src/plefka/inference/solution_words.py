@@ -69,11 +69,11 @@ def seen(solution: "Solution") -> Any:
 
 def frequency(solution: "Solution") -> str:
     """': about 1 case in 7,400 looks like this', of a single row that was observed for certain; else nothing."""
-    evidence, value = solution.evidence, float(solution.log_partition)
+    evidence, value = solution.evidence, float(solution.log_likelihood)
     is_certain = evidence.tilt is evidence.exclusive is None and seen(solution).any()
-    if quantity_of(solution) == "ln Z" or not is_certain or not value <= 0:
+    if not is_certain or not value <= 0:
         return ""
-    about = {"lower bound": "at least", "upper bound": "at most"}.get(kind_of(solution), "about")
+    about = {"lower bound": "at least", "upper bound": "at most"}.get(str(solution.log_likelihood_accuracy), "about")
     if value > -0.05:
         return ": nearly every case looks like this"
     if value > -math.log(10):

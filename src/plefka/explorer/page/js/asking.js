@@ -1,10 +1,8 @@
 // After each change of the case: ask, show the answer, and drop answers that came too late. A check asks beside that, and
 // cannot harm an answer that is shown.
 
-import { announce, button, byId, listen, make, put, told } from "./elements.js";
-import { isByChange } from "./ranking.js";
-import { latest, STALE, Unreachable } from "./service.js";
-import { about, counted, kindWords, sentence } from "./words.js";
+import { announce, button, listen, make, put, told } from "./elements.js";
+import { latest } from "./service.js";
 
 const PAUSE = 60; // milliseconds without a change before a question is sent, where changes follow each other closely
 const CLOSELY = 300;
@@ -16,16 +14,21 @@ const PASSING = ["busy", "closing", "worker_ended"]; // refusals that waiting he
 export class Asking {
 	constructor(service, page) {
 		Object.assign(this, { page, theCase: page.case, answer: null, changed: 0 });
-		const infer = (signal, check) => service.post("infer", this.#question(check), signal);
-		this.infer = latest(infer);
-		this.checked = latest(infer);
+		const infer = (signal, check) => service.post("infer", { ...this.#question, check }, signal);
+		[this.infer, this.checked] = [latest(infer), latest(infer)];
 		listen(page.case, "change", () => {
-			const time = performance.now();
-			const pause = time - this.changed > CLOSELY ? 0 : PAUSE;
-			this.changed = time;
+			const isClose = performance.now() - this.changed < CLOSELY;
+			this.changed = performance.now();
 			this.checked.cancel();
-			this.#soon(pause);
+			this.#soon(isClose ? PAUSE : 0);
 		});
+	}
+
+	get #question() {
+		const { evidence, exclusive, method, ranked } = this.theCase;
+		const { units, chosen, order, faults, left_out: leave_out } = ranked;
+		const asked = { units: units === "chosen" ? chosen : units, order, faults, leave_out };
+		return { evidence, exclusive, method, ...asked, top: this.page.ranking.top };
 	}
 
 	// Whether the answer that is shown is of the case as it is now.
@@ -49,7 +52,6 @@ export class Asking {
 		const { key } = this.theCase;
 		try {
 			const answer = await this.infer(false);
-			if (answer === STALE) return;
 			this.answeredKey = key;
 			this.checked.cancel();
 			this.#waits("");
@@ -63,64 +65,32 @@ export class Asking {
 	async check() {
 		this.page.verdict.checking();
 		try {
-			const answer = await this.checked(true);
-			if (answer !== STALE) this.#show(answer);
+			this.#show(await this.checked(true));
 		} catch (error) {
-			const text = sentence(error.message);
-			this.page.verdict.checking(text);
-			announce(`The check failed. ${text}`);
+			this.page.verdict.checking(error.message);
+			announce(`The check failed. ${error.message}`);
 		}
-	}
-
-	#question(check) {
-		const { evidence, method, isExclusive, rankingFields } = this.theCase;
-		const exclusive = isExclusive ? "causes" : null;
-		return { evidence, exclusive, method, check, top: this.page.ranking.top, ...rankingFields };
-	}
-
-	// Why the ranking that is shown is not of this case; "" if it is.
-	#waits(text) {
-		if (!text) clearTimeout(this.dimming);
-		put("busy", { hidden: !text }, text);
-		byId("ranking").classList.toggle("is-old", text !== "");
 	}
 
 	#show(answer) {
 		this.answer = answer;
-		const isImpossible = answer.status === "impossible";
-		this.#say(isImpossible && this.page.verdict.contradiction(answer));
-		this.page.verdict.show(isImpossible ? null : answer);
 		this.page.answered(answer);
-		announce(isImpossible ? byId("failure").querySelector("p").textContent : this.#summary(answer));
 	}
 
-	#summary({ order, ranking, kind, check }) {
-		const best = ranking
-			.slice(0, 3)
-			.map((each) => `${this.page.units.inState(each.name, each.state)} ${about(each.probability, each.accuracy)}`);
-		const first = isByChange({ order, ranking }) ? "First by change" : "Most probable";
-		const ranked = best.length ? `${first}: ${best.join(", ")}.` : "Nothing is ranked.";
-		const total = counted(this.theCase.observations.size, "observation");
-		return `${total}. ${ranked} Kind of answer: ${kindWords(kind)}. ${sentence(check?.verdict)}`;
+	// Why the ranking that is shown is not of this case; "" if it is.
+	#waits(text) {
+		clearTimeout(this.dimming);
+		put("busy", { hidden: !text }, text);
 	}
 
 	#failed(error) {
-		this.#waits("");
-		if (error instanceof Unreachable) return this.#waits("not up to date"); // until the service is back
+		if (error.code === "unreachable") return this.#waits("not up to date"); // until the service is back
 		if (PASSING.includes(error.code)) this.#soon(AGAIN);
-		const text = sentence(error.message);
-		this.#say([make("p", text), button("Try again", () => this.now())]);
-		if (!this.isCurrent) {
-			this.answer = null;
-			this.page.ranking.empty();
-			this.page.verdict.show(null);
-			this.hasFailed = true;
-			this.page.refresh();
-		}
-		announce(text);
-	}
-
-	#say(parts) {
-		put("failure", { hidden: !parts }, parts);
+		this.#waits("");
+		this.page.complain([make("p", error.message), button("Try again", () => this.now())]);
+		announce(error.message);
+		if (this.isCurrent) return;
+		Object.assign(this, { answer: null, hasFailed: true });
+		this.page.unanswered();
 	}
 }

@@ -6,7 +6,7 @@ const MERGE = 1000; // milliseconds within which movements of one slider are one
 // units: "causes", "all" or "chosen"; faults: 0 or 1 by name, where another state is the fault than the rarer one
 export const AS_USUAL = Object.freeze({ units: "causes", chosen: [], order: "auto", faults: {}, left_out: [] });
 
-export const LABELS = ["name", "note", "created", "changed", "fingerprint", "network_version"];
+const LABELS = ["name", "note", "created", "changed", "fingerprint", "network_version"];
 const NO_CONTENT = [...LABELS, "case", "token", "format", "version", "network", "cases"];
 
 // As the service chooses it: the state that is rarer beforehand.
@@ -38,8 +38,8 @@ export class Case extends EventTarget {
 	// newId() -> what tells a case from those before and after it
 	constructor(method, newId) {
 		super();
-		Object.assign(this, { newId, past: [], future: [], moved: null }); // moved: {name, time} of a slider
-		Object.assign(this, { id: newId(), content: { method, evidence: {} }, observations: new Map() });
+		Object.assign(this, { newId, past: [] });
+		this.#go({ id: newId(), content: { method, evidence: {} } }, []);
 	}
 
 	get evidence() {
@@ -50,65 +50,45 @@ export class Case extends EventTarget {
 		return this.content.method;
 	}
 
-	get isExclusive() {
-		return this.content.exclusive === "causes"; // exactly one cause
+	get exclusive() {
+		return this.content.exclusive === "causes" ? "causes" : null; // exactly one cause, or any number
 	}
 
 	// What every answer depends on.
 	get key() {
-		return JSON.stringify([this.evidence, this.method, this.isExclusive]);
+		return JSON.stringify([this.evidence, this.method, this.exclusive]);
 	}
 
 	get ranked() {
-		const { faults, left_out: leftOut, ...ranked } = { ...AS_USUAL, ...this.content.ranking };
-		return { ...ranked, faults: Object.entries(faults), leftOut };
+		return { ...AS_USUAL, ...this.content.ranking };
 	}
 
-	// What a question says of the ranking.
-	get rankingFields() {
-		const { units, chosen, order, faults, left_out } = { ...AS_USUAL, ...this.content.ranking };
-		return { units: units === "chosen" ? chosen : units, order, faults, leave_out: left_out };
-	}
-
-	get isSoft() {
-		return Object.values(this.evidence).some((value) => typeof value === "object");
-	}
-
-	// null: unknown again
-	observe(name, value, { merge = false } = {}) {
+	// value: null if it is unknown again. isMove: of a slider
+	observe(name, value, isMove = false) {
 		const next = new Map(this.observations);
 		if (value === null) next.delete(name);
 		else next.set(name, value);
-		const time = performance.now();
-		const isSameMove = merge && this.moved?.name === name && time - this.moved.time < MERGE;
-		this.#change({ evidence: Object.fromEntries(next) }, isSameMove); // own properties, "__proto__" too
-		if (merge) this.moved = { name, time };
+		const isSameMove = isMove && this.moved === name && performance.now() - this.time < MERGE;
+		this.change({ evidence: Object.fromEntries(next) }, isSameMove); // own properties, "__proto__" too
+		if (isMove) Object.assign(this, { moved: name, time: performance.now() });
+	}
+
+	// rank({order: "change"}): the rest of the ranking stays as it is
+	rank(part) {
+		this.change({ ranking: unusual({ ...this.ranked, ...part }) });
+	}
+
+	// change({method: "bethe"}): the rest of the case stays as it is
+	change(part, isSameMove = false) {
+		this.replace({ ...this.content, ...part }, this.id, isSameMove);
 	}
 
 	// Another case in the place of this one.
 	replace(content, id = this.newId(), isSameMove = false) {
 		const next = contentOf(content);
 		if (id === this.id && isSame(next, this.content)) return;
-		if (!isSameMove) this.past.push(this.#state);
-		this.#go({ id, content: next, observations: new Map(Object.entries(next.evidence)) }, []);
-	}
-
-	// rank({order: "change"}): the rest of the ranking stays as it is
-	rank(change) {
-		const { faults, leftOut, ...ranked } = { ...this.ranked, ...change };
-		this.#change({ ranking: unusual({ ...ranked, faults: Object.fromEntries(faults), left_out: leftOut }) });
-	}
-
-	assumeOne(isExclusive) {
-		this.#change({ exclusive: isExclusive ? "causes" : undefined });
-	}
-
-	useMethod(method) {
-		this.#change({ method });
-	}
-
-	clear() {
-		this.replace({ ...this.content, evidence: {} });
+		if (!isSameMove) this.past.push(this.#now);
+		this.#go({ id, content: next }, []);
 	}
 
 	// What was opened first cannot be undone.
@@ -125,23 +105,19 @@ export class Case extends EventTarget {
 		this.#travel(this.future, this.past);
 	}
 
-	get #state() {
-		const { id, content, observations } = this;
-		return { id, content, observations };
-	}
-
-	#change(change, isSameMove) {
-		this.replace({ ...this.content, ...change }, this.id, isSameMove);
+	get #now() {
+		return { id: this.id, content: this.content };
 	}
 
 	#travel(from, to) {
 		if (!from.length) return;
-		to.push(this.#state);
+		to.push(this.#now);
 		this.#go(from.pop(), this.future);
 	}
 
 	#go(state, future) {
-		Object.assign(this, state, { future, moved: null });
+		Object.assign(this, state, { future, moved: null }); // moved: the unit of a slider
+		this.observations = new Map(Object.entries(this.evidence));
 		this.dispatchEvent(new Event("change"));
 	}
 }

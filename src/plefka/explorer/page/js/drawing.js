@@ -1,7 +1,6 @@
 // Draws a neighbourhood: layers of buttons, one for each unit, and lines between them, wider for stronger links.
 
-import { bar } from "./bars.js";
-import { listen, make, put, roam, steered } from "./elements.js";
+import { bar, listen, make, put, roam, steered } from "./elements.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const THINNEST = 0.8; // pixels

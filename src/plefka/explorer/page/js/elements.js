@@ -2,22 +2,27 @@
 
 export const byId = (id) => document.getElementById(id);
 
-// make("button.tool#undo", {onclick: ..., "aria-label": ...}, child, ...): a tag with its classes and its id; properties,
-// if there are any; and children: words, elements, lists of them, and null, false or "" for none.
+// An element, or the one with this id.
+const found = (element) => (typeof element === "string" ? byId(element) : element);
+
+export const listen = (element, event, act) => found(element).addEventListener(event, act);
+
+// make("button.tool", {onclick: ..., "aria-label": ...}, child, ...): a tag with its classes; properties, if any; and
+// children: words, elements, lists of them, and null, false or "" for none.
 export function make(tag, ...parts) {
-	const [, name, id] = /^([^#]+)(?:#(.+))?$/.exec(tag);
-	const [type, ...classes] = name.split(".");
+	const [type, ...classes] = tag.split(".");
 	const element = document.createElement(type);
-	if (classes.length) element.className = classes.join(" ");
-	if (id) element.id = id;
+	element.classList.add(...classes);
 	return put(element, ...parts);
 }
+
+const NOTHING = [null, undefined, false, ""];
 
 // Properties and children, as for `make`, of an element or of the one with this id. Children replace what was there.
 export function put(element, ...parts) {
 	const box = found(element);
-	if (isPlain(parts[0])) for (const [property, value] of Object.entries(parts.shift())) set(box, property, value);
-	if (parts.length) box.replaceChildren(...parts.flat(Infinity).filter(isThere));
+	if (parts[0]?.constructor === Object) for (const entry of Object.entries(parts.shift())) set(box, ...entry);
+	if (parts.length) box.replaceChildren(...parts.flat(Infinity).filter((part) => !NOTHING.includes(part)));
 	return box;
 }
 
@@ -31,29 +36,21 @@ export function fill(of, parts, words = null) {
 }
 
 function say(element, words) {
-	const said = (text) => text.replace(/{(\w+)}/g, (_, name) => (isThere(words[name]) ? words[name] : ""));
+	const wordOf = (name) => (NOTHING.includes(words[name]) ? "" : words[name]);
+	const said = (text) => text.replace(/{(\w+)}/g, (_, name) => wordOf(name));
 	for (const each of element.attributes) each.value = said(each.value);
 	for (const each of [...element.childNodes])
 		if (each.nodeType === Node.ELEMENT_NODE) say(each, words);
 		else if (each.data.includes("{")) each.replaceWith(...spaced(said(each.data)));
 }
 
-const isThere = (part) => part !== "" && (part ?? false) !== false;
-
-// An element, or the one with this id.
-const found = (element) => (typeof element === "string" ? byId(element) : element);
-
-const isPlain = (value) => value?.constructor === Object;
-
-export const listen = (element, event, act) => found(element).addEventListener(event, act);
-
-export function set(element, name, value) {
+function set(element, name, value) {
 	if (name === "text") element.textContent = value;
 	else if (name === "unit") element.replaceChildren(...spaced(value));
 	else if (name === "class") element.className = value;
 	else if (name === "style") element.style.cssText = value;
 	else if (name.startsWith("on")) listen(element, name.slice(2), value);
-	else if (value === null || value === undefined || value === false) element.removeAttribute(name);
+	else if (value === false || (value ?? null) === null) element.removeAttribute(name);
 	else element.setAttribute(name, value === true ? "" : String(value));
 }
 
@@ -71,6 +68,16 @@ export function told(id, ...words) {
 	const { textContent } = byId("sentences").content.getElementById(id);
 	return textContent.replace(/\s+/g, " ").trim().replaceAll("{}", () => words.shift());
 }
+
+// A bar from 0 to 1, with a mark where the probability was beforehand.
+export const bar = (length, mark) =>
+	fill(make("span.track", { "aria-hidden": "true" }, make("span.fill"), make("span.prior")), filled(length, mark));
+
+// The parts of a bar in a template.
+export const filled = (length, mark = null) => ({
+	".fill": { style: `transform: scaleX(${length || 0})` },
+	".prior": { hidden: mark === null, style: `left: ${100 * mark}%` },
+});
 
 export const readable = (name) => name.replaceAll("_", " ");
 
@@ -92,12 +99,11 @@ export function roam(elements, preferred) {
 
 // The element to which an arrow key, Home or End leads from one of them; the ends of a ring are neighbours.
 export function steered(event, elements, from, [back, forth], isRing = false) {
-	const [here, last] = [elements.indexOf(from), elements.length - 1];
-	const places = { [back]: here - 1, [forth]: here + 1, Home: 0, End: last };
-	if (!(event.key in places)) return undefined;
+	const [here, number] = [elements.indexOf(from), elements.length];
+	const place = { [back]: here - 1, [forth]: here + 1, Home: 0, End: number - 1 }[event.key];
+	if (place === undefined) return undefined;
 	event.preventDefault();
-	const place = places[event.key];
-	return isRing ? elements.at(place > last ? 0 : place) : elements[Math.min(Math.max(place, 0), last)];
+	return isRing ? elements.at(place % number) : (elements[place] ?? from);
 }
 
 export const press = (button, isPressed) => button.setAttribute("aria-pressed", String(isPressed));
@@ -115,13 +121,6 @@ export function announce(sentence) {
 }
 
 export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
-
-// Go to a part of the page. Addresses with # are taken: they hold the case.
-export function jumpTo(id) {
-	const target = byId(id);
-	target.scrollIntoView({ behavior: calm() ? "auto" : "smooth", block: "start" });
-	target.focus({ preventScroll: true });
-}
 
 // What the browser saves as a file.
 export function download(content, name, suffix) {

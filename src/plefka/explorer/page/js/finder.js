@@ -1,100 +1,153 @@
-// Search units and tick what was seen.
+// Search units and tick what was seen. Of a list of any length only the rows in sight are elements.
 
-import { button, byId, listen, make, pressOne, put, readable } from "./elements.js";
-import { stateButtons, valueOfKey } from "./state_buttons.js";
-import { VirtualList } from "./virtual_list.js";
+import { button, byId, listen, make, pressOne, put, roam } from "./elements.js";
+import { showUnit, SURE, unitRow } from "./observed.js";
 import { count, counted } from "./words.js";
 
 const NOUNS = { f: "finding", c: "cause", a: "unit" };
-const LONG_NAME = 44; // letters: longer names, and longer words for states, have a line of their own
+const KEYS = { y: 1, n: 0, s: SURE, u: null, delete: null, backspace: null }; // for the unit that has the focus
+const LONG_NAME = 44; // letters: rows with longer names, or longer words for states, are as high as two lines
 const LONG_WORD = 12;
+const BEYOND = 6; // rows above and below what is in sight
 
-export class Finder {
-	constructor(page) {
-		Object.assign(this, { page, units: page.units, found: new Int32Array(0), input: byId("search") });
-		this.list = new VirtualList(byId("units-scroll"), byId("units"), () => this.#makeRow());
-		listen(this.input, "input", () => this.search());
-		listen(this.input, "keydown", (event) => this.#onKey(event));
-		listen("roles", "click", ({ target: { dataset } }) => dataset.role && this.use(dataset.role));
-		listen(page.case, "change", () => this.list.draw());
-		this.use(this.units.roles.includes("f") ? "f" : "a");
-	}
+export function finder(page) {
+	const { units, case: theCase } = page;
+	const { names, roles } = units;
+	const [input, scroller, list] = ["search", "units-scroll", "units"].map(byId);
+	const worker = new Worker(new URL("./searching.js", import.meta.url), { type: "module" });
+	const rows = list.children;
+	let role = roles.includes("f") ? "f" : "a";
+	let found = []; // indexes of units
+	let tops = [0]; // of their rows and of the end, in lines
+	let height = 0; // of a line
 
-	use(role) {
-		this.role = role;
+	worker.postMessage({ names, roles });
+	listen(worker, "message", ({ data }) => show(data));
+	listen(input, "input", search);
+	listen(input, "keydown", onSearchKey);
+	listen("roles", "click", ({ target: { dataset } }) => dataset.role && use(dataset.role));
+	listen(theCase, "change", () => draw());
+	listen(scroller, "scroll", () => draw());
+	new ResizeObserver(() => draw()).observe(scroller);
+	listen(list, "keydown", onKey);
+	listen(list, "focusin", () => roam(buttonsOf(list)));
+	use(role);
+
+	function use(wanted) {
+		role = wanted;
 		pressOne("roles", "role", role);
-		return this.search();
+		search();
 	}
 
-	async search() {
-		const answer = await this.units.search(this.input.value, this.role);
-		if (answer === null) return;
-		this.found = answer.found;
-		this.list.resize(this.found.length, (position) => this.#isLong(this.units.names[this.found[position]]));
-		this.#say(answer);
+	function search() {
+		worker.postMessage({ query: input.value, role });
 	}
 
-	#say({ elsewhere, similar }) {
-		const typed = this.input.value.trim();
-		const isMissing = this.found.length === 0 && typed !== "";
-		put("found", isMissing ? "" : count(this.found.length));
-		if (!isMissing) return put("nothing", "");
-		const other = this.role === "f" ? "c" : "f";
-		const nobody = elsewhere ? `No ${NOUNS[this.role]}` : "Nothing";
+	function show({ elsewhere, similar, ...answer }) {
+		if (answer.query !== input.value || answer.role !== role) return; // a newer search is on its way
+		found = answer.found;
+		tops = new Uint32Array(found.length + 1);
+		found.forEach((unit, place) => {
+			tops[place + 1] = tops[place] + (isHigh(names[unit]) ? 2 : 1);
+		});
+		scroller.scrollTop = 0;
+		draw(null);
+		const typed = input.value.trim();
+		const isMissing = !found.length && typed !== "";
+		put("found", isMissing ? "" : count(found.length));
+		put("nothing", isMissing && instead(typed, elsewhere, similar));
+	}
+
+	// What is said and offered where nothing was found.
+	function instead(typed, elsewhere, similar) {
+		const other = role === "f" ? "c" : "f";
+		const nobody = elsewhere ? `No ${NOUNS[role]}` : "Nothing";
 		const meant = similar.length ? " Did you mean" : "";
-		const show = `Show ${counted(elsewhere, NOUNS[other])} that ${elsewhere === 1 ? "has" : "have"} it`;
-		const take = ({ text, found }) => () => {
-			this.input.value = text;
-			this.input.focus();
-			this.use(found ? this.role : other); // the role that has it
+		const offer = `Show ${counted(elsewhere, NOUNS[other])} that ${elsewhere === 1 ? "has" : "have"} it`;
+		const take = ({ text, isHere }) => {
+			input.value = text;
+			input.focus();
+			use(isHere ? role : other); // the role that has it
 		};
-		return put(
-			"nothing",
+		return [
 			make("p", `${nobody} has “${typed}” in its name.${meant}`),
 			make(
 				"div.choices",
-				elsewhere > 0 && button(show, () => this.use(other)),
-				similar.map((each) => button(`${each.text}?`, take(each))),
+				elsewhere > 0 && button(offer, () => use(other)),
+				similar.map((each) => button(`${each.text}?`, () => take(each))),
 			),
-		);
+		];
 	}
 
-	#isLong(name) {
-		return name.length > LONG_NAME || this.units.words(name).some((word) => word.length > LONG_WORD);
+	function isHigh(name) {
+		return name.length > LONG_NAME || units.words(name).some((word) => word.length > LONG_WORD);
 	}
 
-	#makeRow() {
-		let shown = "";
-		const states = stateButtons((value) => this.page.observe(shown, value));
-		const name = make("button.unit-name", { type: "button", onclick: () => this.page.select(shown) });
-		const element = make("li.unit", name, states.group);
-		listen(element, "keydown", (event) => {
-			const value = valueOfKey(event);
-			if (value === undefined) return;
-			event.preventDefault();
-			this.page.observe(shown, value);
-		});
-		const show = (position) => {
-			shown = this.units.names[this.found[position]];
-			const value = this.page.case.observations.get(shown);
-			if (name.textContent !== shown) put(name, { unit: shown, title: readable(shown) });
-			element.classList.toggle("is-high", this.#isLong(shown));
-			element.classList.toggle("is-observed", value !== undefined);
-			states.show(shown, this.units.words(shown), value);
-		};
-		return { element, buttons: [name, ...states.buttons], show };
+	// A row keeps its place modulo their number, so that scrolling moves few of them and focus stays where it is. One
+	// button of the whole list is reached by Tab.
+	function draw(stop = list.querySelector("[tabindex='0']")) {
+		height = parseFloat(getComputedStyle(list).getPropertyValue("--row"));
+		list.style.height = `${tops.at(-1) * height}px`;
+		let top = Math.min(found.length, Math.floor(scroller.scrollTop / height)); // if all rows are as high as one line
+		while (tops[top] * height > scroller.scrollTop) top -= 1;
+		const first = Math.max(0, top - BEYOND);
+		const last = Math.min(found.length, first + Math.ceil(scroller.clientHeight / height) + 2 * BEYOND);
+		while (rows.length < last - first) list.append(makeRow());
+		while (rows.length > last - first) list.lastElementChild.remove();
+		for (let place = first; place < last; place += 1) fillRow(rows[place % rows.length], place);
+		roam(buttonsOf(list), stop);
 	}
 
-	#onKey(event) {
-		const isEscape = event.key === "Escape" && this.input.value;
-		if (!isEscape && event.key !== "ArrowDown") return;
+	function makeRow() {
+		const select = () => page.select(unitOf(row));
+		const row = unitRow("unit", select, (value) => page.observe(unitOf(row), value));
+		return row;
+	}
+
+	function fillRow(row, place) {
+		const unit = names[found[place]];
+		const value = theCase.observations.get(unit);
+		row.style.transform = `translateY(${tops[place] * height}px)`;
+		row.classList.toggle("is-high", isHigh(unit));
+		row.classList.toggle("is-observed", value !== undefined);
+		put(row, { "aria-posinset": place + 1, "aria-setsize": found.length });
+		showUnit(row, unit, units.words(unit), value);
+	}
+
+	const placeOf = (row) => row.ariaPosInSet - 1;
+	const unitOf = (row) => names[found[placeOf(row)]];
+
+	function focus(place, part) {
+		const next = Math.max(Math.min(place, found.length - 1), 0);
+		const end = tops[next + 1] * height - scroller.clientHeight;
+		scroller.scrollTop = Math.min(Math.max(scroller.scrollTop, end), tops[next] * height);
+		draw();
+		if (found.length) buttonsOf(rows[next % rows.length])[part].focus({ preventScroll: true });
+	}
+
+	function onKey(event) {
+		const { key, target, ctrlKey, metaKey, altKey } = event;
+		const row = target.closest("li");
+		const [place, part] = [placeOf(row), buttonsOf(row).indexOf(target)];
+		const many = Math.max(1, Math.floor(scroller.clientHeight / height) - 1);
+		const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: many, PageUp: -many, Home: -Infinity, End: Infinity };
+		const value = ctrlKey || metaKey || altKey ? undefined : KEYS[key.toLowerCase()];
+		if (value !== undefined) page.observe(unitOf(row), value);
+		else if (key in steps) focus(place + steps[key], part);
+		else if (key === "ArrowLeft") focus(place, Math.max(part - 1, 0));
+		else if (key === "ArrowRight") focus(place, Math.min(part + 1, 3));
+		else return;
 		event.preventDefault();
-		if (isEscape) {
-			this.input.value = "";
-			this.search();
-		} else {
-			this.list.part = 1;
-			this.list.focus(0);
-		}
+	}
+
+	function onSearchKey(event) {
+		if (event.key === "ArrowDown") focus(0, 1);
+		else if (event.key === "Escape" && input.value) {
+			input.value = "";
+			search();
+		} else return;
+		event.preventDefault();
 	}
 }
+
+const buttonsOf = (element) => [...element.querySelectorAll("button")];

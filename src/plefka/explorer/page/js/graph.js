@@ -6,7 +6,6 @@ import { fill, make, pressOne, readable, told } from "./elements.js";
 import { fullScreen } from "./full_screen.js";
 import { chosen, layered } from "./layers.js";
 import { Panel } from "./panels.js";
-import { Unreachable } from "./service.js";
 import { about, count, counted, leaning, sentence } from "./words.js";
 
 const FEW = 24; // units of each distance
@@ -59,7 +58,7 @@ export function graphPanel(service, page) {
 			for (const each of (await service.post("infer", question, signal)).ranking) known.set(each.name, each);
 			return { known };
 		} catch (error) {
-			if (signal.aborted || error instanceof Unreachable) throw error;
+			if (signal.aborted || error.code === "unreachable") throw error;
 			return { known, problem: `The probabilities could not be computed. ${sentence(error.message)}` };
 		}
 	}

@@ -96,8 +96,8 @@ export function interviewPanel(service, page) {
 		if (!answers().length) return;
 		unit = null;
 		const [name, value] = answers().at(-1);
-		const before = theCase.past.at(-1)?.observations;
-		const isLastChange = before && !before.has(name) && before.size === theCase.observations.size - 1;
+		const before = theCase.past.length && Object.keys(theCase.past.at(-1).content.evidence);
+		const isLastChange = before && !before.includes(name) && before.length === theCase.observations.size - 1;
 		if (!isState(value)) {
 			keep(answers().slice(0, -1));
 			page.refresh();

@@ -1,38 +1,48 @@
 // Start: load the network, open the case of the address, and keep the address in step with the case.
 
-import { askForToken, load, showConnection } from "./connection.js";
-import { announce, byId, jumpTo } from "./elements.js";
+import { announce, byId, calm, listen, put } from "./elements.js";
 import { networkDialog } from "./network_dialog.js";
 import { Page } from "./page.js";
 import { Service } from "./service.js";
 import { addressOf, contentInAddress } from "./shared_case.js";
-import { theme } from "./theme.js";
-import { sentence } from "./words.js";
+import { read, write } from "./storage.js";
 
-const WRITE = 300; // milliseconds after which the address follows the case
+const PAUSE = 300; // milliseconds after which the address follows the case
+const THEME = "plefka-theme";
+const THEMES = ["system", "light", "dark"];
 
 async function start() {
-	const service = new Service(askForToken);
-	showConnection(service);
+	const service = new Service();
 	takeToken(service);
-	theme();
-	const known = await load(service).catch((error) => {
-		if (!["no_network", "unknown_network"].includes(error.code)) throw error;
-		networkDialog(service, null, error.code === "unknown_network");
-	});
-	if (known) begin(service, new Page(service, ...known));
+	colours();
+	const asked = ["network", "units/names", "examples"].map((path) => service.get(path));
+	try {
+		begin(service, new Page(service, ...(await Promise.all(asked))));
+	} catch (error) {
+		if (error.code === "unreachable") service.onRecovered = () => location.reload();
+		else if (["no_network", "unknown_network"].includes(error.code))
+			networkDialog(service, null, error.code === "unknown_network");
+		else throw error;
+	}
 	document.body.dataset.ready = "true";
 }
 
 function begin(service, page) {
+	const { case: theCase, network } = page;
 	openFromAddress(page);
 	page.cases.resume();
-	page.case.forget();
+	theCase.forget();
+	service.onForgotten = () => location.reload();
+	// After a break the service may serve another network: then the page starts again, with the same case.
+	service.onRecovered = async () => {
+		const now = await service.get("network").catch(() => network); // gone again: there will be another time
+		const isSame = ["name", "units", "edges"].every((field) => now[field] === network[field]);
+		if (isSame) page.asking.now();
+		else location.reload();
+	};
 	keepAddress(page, service);
-	keepInTouch(page, service);
-	keys(page);
-	if (page.network.opens) networkDialog(service, page.network);
-	service.addEventListener("forgotten", () => location.reload());
+	keys(theCase);
+	if (network.opens) networkDialog(service, network);
 }
 
 // The token is in the address once. It is kept for this tab, and the address loses it.
@@ -41,7 +51,7 @@ function takeToken(service) {
 	if (!parts.has("token")) return;
 	service.useToken(parts.get("token"));
 	parts.delete("token");
-	history.replaceState(null, "", `${location.pathname}${location.search}${parts.size ? `#${parts}` : ""}`);
+	history.replaceState(null, "", parts.size ? `#${parts}` : location.pathname + location.search);
 }
 
 function openFromAddress({ share, network }) {
@@ -55,61 +65,64 @@ function openFromAddress({ share, network }) {
 
 function keepAddress(page, service) {
 	let timer = 0;
-	const write = () => history.replaceState(null, "", addressOf(page.case.content, page.network.default_method));
-	page.case.addEventListener("change", () => {
+	const follow = () => history.replaceState(null, "", addressOf(page.case.content, page.network.default_method));
+	listen(page.case, "change", () => {
 		clearTimeout(timer);
-		timer = setTimeout(write, WRITE);
+		timer = setTimeout(follow, PAUSE);
 	});
-	addEventListener("pagehide", write);
-	addEventListener("hashchange", () => {
+	listen(window, "pagehide", follow);
+	listen(window, "hashchange", () => {
 		takeToken(service);
 		openFromAddress(page);
 	});
 }
 
-// After a break the service may serve another network: then the page starts again, with the same case.
-function keepInTouch(page, service) {
-	service.addEventListener("recovered", async () => {
-		const now = await service.get("network").catch(() => page.network); // gone again: there will be another time
-		const isSame = ["name", "units", "edges"].every((field) => now[field] === page.network[field]);
-		if (!isSame) location.reload();
-		else page.asking.now();
-	});
-}
-
-function keys(page) {
-	const { case: theCase } = page;
-	byId("undo").addEventListener("click", () => theCase.undo());
-	byId("redo").addEventListener("click", () => theCase.redo());
-	byId("clear").addEventListener("click", () => {
-		theCase.clear();
-	});
-	byId("print").addEventListener("click", () => print());
-	for (const link of document.querySelectorAll("[data-jump]"))
-		link.addEventListener("click", (event) => {
-			event.preventDefault();
-			jumpTo(link.dataset.jump);
-		});
-	document.addEventListener("keydown", (event) => {
-		const isTyping = event.target.matches("input:not([type=range], [type=checkbox])") && event.target.value !== "";
-		if (event.key === "/" && !event.target.matches("input, select, textarea")) {
-			event.preventDefault();
-			byId("search").focus();
-		}
-		if (!(event.ctrlKey || event.metaKey) || isTyping || document.querySelector("dialog[open]")) return;
+function keys(theCase) {
+	listen("undo", "click", () => theCase.undo());
+	listen("redo", "click", () => theCase.redo());
+	listen("clear", "click", () => theCase.replace({ ...theCase.content, evidence: {} }));
+	listen("print", "click", () => print());
+	for (const id of ["skip", "peek"]) listen(id, "click", toAnswer);
+	listen(document, "keydown", (event) => {
+		const { target, ctrlKey, metaKey, shiftKey } = event;
 		const key = event.key.toLowerCase();
-		const isRedo = key === "y" || (key === "z" && event.shiftKey);
-		if (!isRedo && key !== "z") return;
+		const isTyping = target.matches("input:not([type=range], [type=checkbox])") && target.value !== "";
+		const isElsewhere = isTyping || document.querySelector("dialog[open]");
+		const isUndo = (ctrlKey || metaKey) && ["y", "z"].includes(key) && !isElsewhere;
+		if (key === "/" && !target.matches("input, select, textarea")) byId("search").focus();
+		else if (isUndo) byId(key === "y" || shiftKey ? "redo" : "undo").click();
+		else return;
 		event.preventDefault();
-		if (isRedo) theCase.redo();
-		else theCase.undo();
 	});
 }
 
-start().catch((error) => {
-	const text = `The page could not start. ${sentence(error.message)}`;
-	byId("failure").hidden = false;
-	byId("failure").textContent = text;
-	byId("counts").textContent = "";
+// Addresses with # are taken: they hold the case.
+function toAnswer(event) {
+	event.preventDefault();
+	byId("answer").scrollIntoView({ behavior: calm() ? "auto" : "smooth", block: "start" });
+	byId("answer").focus({ preventScroll: true });
+}
+
+// Light and dark: as the system has it, unless the reader chooses.
+function colours() {
+	const show = (theme) => {
+		const label = `Colours: ${byId(`theme-${theme}`).textContent.trim()}`;
+		document.documentElement.dataset.theme = theme;
+		put("theme", { "aria-label": label });
+		return label;
+	};
+	let place = Math.max(0, THEMES.indexOf(read(THEME)));
+	show(THEMES[place]);
+	listen("theme", "click", () => {
+		place = (place + 1) % THEMES.length;
+		write(THEME, THEMES[place]);
+		announce(show(THEMES[place]));
+	});
+}
+
+start().catch(({ message }) => {
+	const text = `The page could not start. ${message}`;
+	put("failure", { hidden: false }, text);
+	put("counts", "");
 	announce(text);
 });

@@ -1,8 +1,7 @@
 // What to look at next: which observation, or which few together, should make the causes most certain, for its cost.
 
-import { filled } from "./bars.js";
 import { faultOf, ofState } from "./case.js";
-import { fill, make, told } from "./elements.js";
+import { fill, filled, make, told } from "./elements.js";
 import { Panel } from "./panels.js";
 import { unknown } from "./shared_case.js";
 import { remarks } from "./why.js";
@@ -23,8 +22,7 @@ export function nextPanel(service, page) {
 	const given = () => Object.entries(Object(theCase.content.costs));
 	const isUsable = ([name, cost]) => units.has(name) && cost > 0 && Number.isFinite(cost);
 	const used = (isGood = true) => given().filter((each) => isUsable(each) === isGood);
-	const setCosts = (costs) =>
-		theCase.replace({ ...theCase.content, costs: costs.length ? Object.fromEntries(costs) : undefined }, theCase.id);
+	const setCosts = (costs) => theCase.change({ costs: costs.length ? Object.fromEntries(costs) : undefined });
 
 	function setCost(name, field) {
 		const others = given().filter(([each]) => each !== name);
@@ -106,7 +104,8 @@ export function nextPanel(service, page) {
 	function canAsk({ observations }) {
 		const known = [...observations].filter(([, value]) => typeof value !== "object");
 		const causes = known.filter(([name]) => units.isCause(name)).length;
-		return causes < units.numCauses && known.length - causes < units.names.length - units.numCauses;
+		const total = page.network.causes;
+		return causes < total && known.length - causes < units.names.length - total;
 	}
 
 	const key = ({ key, faults }) => JSON.stringify([key, given(), together.value, ...faults]);

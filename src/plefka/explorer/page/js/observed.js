@@ -1,72 +1,86 @@
 // What was observed so far, with how sure, and a way to take it back.
 
 import { byId, fill, listen, put, readable } from "./elements.js";
-import { stateButtons } from "./state_buttons.js";
 import { leaning } from "./words.js";
 
-export class Observed {
-	constructor(units, theCase, select) {
-		Object.assign(this, { units, theCase, select, rows: new Map() });
-		this.list = byId("observed");
-		listen(theCase, "change", () => this.draw());
-		this.draw();
-	}
+export const SURE = { on: 0.8, off: 0.2 }; // what "how sure" starts from
 
-	draw() {
-		const { observations } = this.theCase;
-		for (const [name, { element }] of this.rows) if (!observations.has(name)) this.#remove(name, element);
+// A row with the name of a unit, and a button for each state: on, off, and "how sure". Pressed again, it is unknown.
+// observe(value): 1, 0, {on, off} or null
+export function unitRow(template, select, observe) {
+	const state = (value) => ({
+		onclick: ({ currentTarget }) => observe(currentTarget.ariaPressed === "true" ? null : value),
+	});
+	const states = { ".is-on": state(1), ".is-off": state(0), ".is-sure": state(SURE) };
+	return fill(template, { ".unit-name": { onclick: select }, ...states });
+}
+
+export function showUnit(row, name, [offWord, onWord], value) {
+	const state = (word, isPressed) => ({ "aria-label": `${name}: ${word}`, "aria-pressed": String(isPressed) });
+	fill(row, {
+		".unit-name": { unit: name, title: readable(name) },
+		".states": { "aria-label": name },
+		".is-on": { unit: onWord, title: readable(onWord), ...state(onWord, value === 1) },
+		".is-off": { unit: offWord, title: readable(offWord), ...state(offWord, value === 0) },
+		".is-sure": state("how sure", value instanceof Object),
+	});
+}
+
+export function observedList(page) {
+	const { units, case: theCase } = page;
+	const list = byId("observed");
+	const rows = new Map(); // by name
+
+	function draw() {
+		const { observations } = theCase;
+		for (const [name, row] of rows) if (!observations.has(name)) remove(name, row);
 		[...observations].forEach(([name, value], place) => {
-			if (!this.rows.has(name)) this.rows.set(name, this.#makeRow(name));
-			const { element, show } = this.rows.get(name);
-			const there = this.list.children[place];
-			if (there !== element) this.list.insertBefore(element, there ?? null);
-			show(value);
+			if (!rows.has(name)) rows.set(name, makeRow(name));
+			const [row, there] = [rows.get(name), list.children[place]];
+			if (there !== row) list.insertBefore(row, there ?? null);
+			show(row, name, value);
 		});
-		byId("observed-hint").hidden = observations.size > 0;
-		byId("observed-count").hidden = !observations.size;
-		put("observed-count", observations.size);
-	}
-
-	focusSlider(name) {
-		this.rows.get(name)?.slider.focus();
+		put("observed-count", observations.size || "");
 	}
 
 	// The focus goes on to the next observation, or to the search.
-	#remove(name, element) {
-		const hadFocus = element.contains(document.activeElement);
-		const next = element.nextElementSibling ?? element.previousElementSibling;
-		element.remove();
-		this.rows.delete(name);
+	function remove(name, row) {
+		const hadFocus = row.contains(document.activeElement);
+		const next = row.nextElementSibling ?? row.previousElementSibling;
+		row.remove();
+		rows.delete(name);
 		if (hadFocus) (next?.querySelector(".remove") ?? byId("search")).focus();
 	}
 
-	#makeRow(name) {
-		const words = this.units.words(name);
-		const observe = (value, options) => this.theCase.observe(name, value, options);
-		const states = stateButtons(observe);
-		const oninput = () => {
-			const on = slider.valueAsNumber / 100;
-			observe({ on, off: Number((1 - on).toFixed(2)) }, { merge: true });
+	function makeRow(name) {
+		const [offWord, onWord] = units.words(name);
+		const observe = (value, isMove) => theCase.observe(name, value, isMove);
+		const oninput = ({ target }) => {
+			const on = target.valueAsNumber / 100;
+			observe({ on, off: Number((1 - on).toFixed(2)) }, true);
 		};
-		const element = fill("observation", {
-			".unit-name": { unit: name, title: readable(name), onclick: () => this.select(name) },
+		const row = unitRow("observation", () => page.select(name), observe);
+		return fill(row, {
 			".remove": { "aria-label": `Remove ${name}`, onclick: () => observe(null) },
-			".end": { unit: words[0] },
+			".end": { unit: offWord },
 			input: { "aria-label": `${name}: how sure`, oninput },
-			"input + .end": { unit: words[1] },
+			"input + .end": { unit: onWord },
 		});
-		element.firstElementChild.after(states.group);
-		const [sure, slider, reading] = [".sure", "input", ".reading"].map((part) => element.querySelector(part));
-		const show = (value) => {
-			states.show(name, words, value);
-			element.dataset.state = typeof value === "object" ? "" : readable(words[value]); // for paper, which has no buttons
-			sure.hidden = typeof value !== "object";
-			if (sure.hidden) return;
-			const position = Math.round((100 * value.on) / (value.on + value.off));
-			if (slider.valueAsNumber !== position) slider.value = position;
-			put(reading, leaning(value, words));
-			put(slider, { "aria-valuetext": reading.textContent });
-		};
-		return { element, slider, show };
 	}
+
+	function show(row, name, value) {
+		const words = units.words(name);
+		const isSoft = value instanceof Object;
+		const reading = isSoft && leaning(value, words);
+		showUnit(row, name, words, value);
+		row.dataset.state = isSoft ? "" : readable(words[value]); // for paper, which has no buttons
+		sliderOf(row).value = Math.round((100 * value.on) / (value.on + value.off));
+		fill(row, { ".sure": { hidden: !isSoft }, ".reading": reading, input: { "aria-valuetext": reading } });
+	}
+
+	listen(theCase, "change", draw);
+	draw();
+	return { focusSlider: (name) => sliderOf(rows.get(name)).focus() };
 }
+
+const sliderOf = (row) => row.querySelector("input");

@@ -1,9 +1,8 @@
 // The causes, or other units, and what is wrong with each, as bars that move to their new places. What is ranked, by
 // what it is sorted, and which units are left out or chosen is part of the case.
 
-import { filled } from "./bars.js";
 import { ofState, usualFault } from "./case.js";
-import { button, byId, calm, fill, listen, press, pressOne, put, readable, roam, steered } from "./elements.js";
+import { button, byId, calm, fill, filled, listen, press, pressOne, put, readable, roam, steered } from "./elements.js";
 import { about, counted, range, times } from "./words.js";
 
 const MOVE = { duration: 350, easing: "cubic-bezier(.2, .7, .2, 1)" };
@@ -33,7 +32,7 @@ export class Ranking {
 		listen("targets", "change", ({ target }) => theCase.rank({ units: target.value }));
 		listen("orders", "click", ({ target: { dataset } }) => dataset.order && theCase.rank({ order: dataset.order }));
 		listen("left-out-again", "click", () => {
-			theCase.rank({ leftOut: [] });
+			theCase.rank({ left_out: [] });
 			byId("targets").focus();
 		});
 		listen(theCase, "change", () => this.#choice());
@@ -137,26 +136,26 @@ export class Ranking {
 	}
 
 	#choose(name) {
-		const { chosen, leftOut } = this.theCase.ranked;
+		const { chosen, left_out: leftOut } = this.theCase.ranked;
 		const others = (names) => names.filter((each) => each !== name);
-		this.theCase.rank({ chosen: chosen.includes(name) ? others(chosen) : [...chosen, name], leftOut: others(leftOut) });
+		this.theCase.rank({ chosen: chosen.includes(name) ? others(chosen) : [...chosen, name], left_out: others(leftOut) });
 	}
 
 	#leaveOut(name) {
-		const { units, leftOut } = this.theCase.ranked;
+		const { units, left_out: leftOut } = this.theCase.ranked;
 		if (units === "chosen") this.#choose(name);
-		else this.theCase.rank({ leftOut: [...leftOut, name] });
+		else this.theCase.rank({ left_out: [...leftOut, name] });
 	}
 
 	// The other state is the fault.
 	#turn({ name, state, prior }) {
-		const others = this.theCase.ranked.faults.filter(([each]) => each !== name);
+		const { [name]: _, ...others } = this.theCase.ranked.faults;
 		const isUsual = usualFault(ofState(state, prior)) !== state;
-		this.theCase.rank({ faults: isUsual ? others : [...others, [name, 1 - state]] });
+		this.theCase.rank({ faults: isUsual ? others : { ...others, [name]: 1 - state } });
 	}
 
 	#choice() {
-		const { units, chosen, order, leftOut } = this.theCase.ranked;
+		const { units, chosen, order, left_out: leftOut } = this.theCase.ranked;
 		pressOne("orders", "order", order === "auto" ? this.used : order);
 		put("chosen", `Chosen (${chosen.length})`);
 		byId("targets").value = units;

@@ -1,10 +1,8 @@
 // All rows of a table, asked some at a time: so few that a ranking of the page never waits long for a worker.
 
-import { Unreachable } from "./service.js";
-
 const [QUICK, SLOW] = [0.3, 1]; // seconds of a question
 const AGAIN = 2000; // milliseconds until a service that is busy or away is asked again
-const PASSING = ["busy", "closing", "too_many_bodies"];
+const PASSING = ["busy", "closing", "too_many_bodies", "unreachable"];
 
 // asked: what is asked of every row, `most` at once; take({at, csv, ...} or {at, why}): what comes next.
 // go() ends when all rows are answered, or it is stopped, or refused whatever the row is.
@@ -26,7 +24,7 @@ export function rowRun(service, table, asked, most, take) {
 				const { status, code } = error;
 				const isOfRows = code === "invalid_evidence" || status === 413 || status >= 500;
 				if (signal.aborted) return;
-				if (error instanceof Unreachable || PASSING.includes(code)) await new Promise((end) => setTimeout(end, AGAIN));
+				if (PASSING.includes(code)) await new Promise((end) => setTimeout(end, AGAIN));
 				else if (isOfRows) count = cut(error, count);
 				else throw error;
 			}

@@ -80,10 +80,9 @@ export function rowsDialog(service, network, units, theCase, open) {
 		truth = JSON.parse(byId("rows-truth").value);
 		const isCompared = truth.length > 0;
 		const what = isCompared ? { top: 1 } : JSON.parse(byId("rows-what").value);
-		const width = what.top ?? (what.units === "all" ? units.names.length : units.numCauses);
+		const width = what.top ?? (what.units === "all" ? units.names.length : network.causes);
 		if (width * table.rows.length > MOST_CELLS) return complain(told("rows-too-wide", count(width * table.rows.length)));
-		const { method, isExclusive } = theCase;
-		const exclusive = isExclusive ? "causes" : null;
+		const { method, exclusive } = theCase;
 		const asked = { ...what, truth, method, exclusive, visits: isCompared ? [] : table.visits() };
 		run = Object.assign(rowRun(service, table, asked, most(width), take), { asked });
 		[parts, head, ends, page] = [[], null, new Map(), null];

@@ -12,10 +12,7 @@ export const read = (key, kind = "localStorage") => tried(() => globalThis[kind]
 
 // Whether it is kept now.
 export const write = (key, value, kind = "localStorage") =>
-	tried(() => {
-		globalThis[kind].setItem(key, value);
-		return true;
-	}, false);
+	tried(() => globalThis[kind].setItem(key, value) ?? true, false);
 
 export const remove = (key) => tried(() => localStorage.removeItem(key));
 
@@ -28,7 +25,6 @@ export class CaseStore {
 	constructor({ name, fingerprint }) {
 		this.network = [fingerprint ?? "", encodeURIComponent(name)];
 		this.unstored = new Map(); // key -> record
-		this.known = new Map(); // key -> [text, record], so that a list of many is not read anew at every key
 	}
 
 	// Of a case that is not there yet.
@@ -37,10 +33,7 @@ export class CaseStore {
 	}
 
 	get(key) {
-		if (this.unstored.has(key)) return this.unstored.get(key);
-		const text = read(key);
-		if (this.known.get(key)?.[0] !== text) this.known.set(key, [text, recordIn(text)]);
-		return this.known.get(key)[1];
+		return this.unstored.get(key) ?? tried(() => recordIn(read(key)), null);
 	}
 
 	isStored(key) {
@@ -71,8 +64,7 @@ export class CaseStore {
 	}
 }
 
-const recordIn = (text) =>
-	tried(() => {
-		const record = JSON.parse(text);
-		return typeof record.name === "string" && record.content.evidence instanceof Object ? record : null;
-	}, null);
+function recordIn(text) {
+	const record = JSON.parse(text);
+	return typeof record.name === "string" && record.content.evidence instanceof Object ? record : null;
+}

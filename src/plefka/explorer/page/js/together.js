@@ -1,8 +1,7 @@
 // Which causes there are together: the most probable explanations, and two causes side by side.
 
-import { filled } from "./bars.js";
 import { faultOf } from "./case.js";
-import { byId, fill, listen, make, put, readable, told } from "./elements.js";
+import { byId, fill, filled, listen, make, put, readable, told } from "./elements.js";
 import { Panel } from "./panels.js";
 import { remarks } from "./why.js";
 import { about, chance, probability, range } from "./words.js";

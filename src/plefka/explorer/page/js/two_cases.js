@@ -2,7 +2,7 @@
 
 import { isSame } from "./case.js";
 import { byId, listen, make, put, told } from "./elements.js";
-import { latest, STALE } from "./service.js";
+import { latest } from "./service.js";
 import { checked } from "./shared_case.js";
 import { about, leaning, numbers, probability, sentence } from "./words.js";
 
@@ -22,8 +22,7 @@ export function twoCases(service, units, theCase, store) {
 		const both = choices.map(({ value }) => caseOf(cases.get(value)));
 		draw(both, [], make("p.hint", "computing …"));
 		try {
-			const found = await ask(both);
-			if (found !== STALE) draw(both, found);
+			draw(both, await ask(both));
 		} catch (error) {
 			draw(both, [], complaint(sentence(error.message)));
 		}
@@ -38,7 +37,7 @@ export function twoCases(service, units, theCase, store) {
 
 	// The causes that are ranked first differ: those that one ranking lacks are asked for by name.
 	async function answers(signal, both) {
-		const faults = Object.fromEntries(theCase.ranked.faults); // of all others, the rarer state
+		const { faults } = theCase.ranked; // of all others, the rarer state
 		const infer = ({ question }, of) => service.post("infer", { ...question, top: 2 * TOP, units: of, faults }, signal);
 		const first = await Promise.all(both.map((each) => infer(each, "causes")));
 		if (first.some(isImpossible)) return first;

@@ -1,11 +1,9 @@
 // How probable the observations were, how far to trust the answer, by which method, and several of them side by side.
 
-import { bar } from "./bars.js";
 import { ofState } from "./case.js";
-import { button, byId, fill, listen, make, put, told } from "./elements.js";
+import { bar, button, byId, fill, listen, make, put, told } from "./elements.js";
 import { Panel } from "./panels.js";
-import { about, duration, frequency, inWords, isExact, kindWords, meaning } from "./words.js";
-import { minus, range, sentence, trust } from "./words.js";
+import { about, duration, inWords, isExact, kindWords, minus, range, sentence, trust } from "./words.js";
 
 const TOP = 10; // causes that methods are compared by
 
@@ -36,9 +34,7 @@ export class Verdict {
 		const { log_partition: clamped, log_partition_kind: its } = answer;
 		const shown = (number) => (number === null ? "–" : minus(number, 4));
 		const between = range(kind, interval, shown);
-		const { observations, isSoft, isExclusive } = this.page.case;
-		const isFrequency = observations.size > 0 && !isSoft && !isExclusive;
-		const isChecked = check || isExclusive || isExact(answer);
+		const isChecked = check || this.page.case.exclusive || isExact(answer);
 		const problems = [!answer.converged && answer.status_text, ...answer.warnings].filter(Boolean);
 		const parts = {
 			"#check": { onclick: () => this.page.asking.check() },
@@ -48,10 +44,10 @@ export class Verdict {
 		};
 		return fill("trusted", parts, {
 			...trust(answer, !isChecked),
-			frequency: isFrequency && frequency(value),
+			frequency: sentence(answer.frequency),
 			value: shown(value),
 			kind: kindWords(kind) + (between && `, ${between}`),
-			meaning: meaning(kind),
+			meaning: told(kind),
 			clamped: its && told("clamped", shown(clamped), kindWords(its)),
 		});
 	}
@@ -60,19 +56,19 @@ export class Verdict {
 	checking(failure = null) {
 		put("check", { "aria-disabled": String(!failure) }, failure ? "Check this answer" : "Checking …");
 		const lead = make("strong", "The check failed; the answer is as it was. ");
-		put("check-says", failure && make("p.message.is-bad#check-failed", lead, failure));
+		put("check-says", failure && make("p.message.is-bad", { id: "check-failed" }, lead, failure));
 	}
 }
 
 function checked({ trusted, verdict }) {
 	const lead = make("strong", trusted ? "Checked: you can rely on it. " : "Not confirmed. ");
-	return make(`p.message.is-${trusted ? "good" : "bad"}#checked`, lead, sentence(verdict));
+	return make(`p.message.is-${trusted ? "good" : "bad"}`, { id: "checked" }, lead, sentence(verdict));
 }
 
 export function comparePanel(service, { units, network, case: theCase }) {
 	const select = byId("method");
 	offer(network, select);
-	listen(select, "change", () => theCase.useMethod(select.value));
+	listen(select, "change", () => theCase.change({ method: select.value }));
 	listen(theCase, "change", follow);
 	follow();
 
@@ -109,7 +105,7 @@ export function comparePanel(service, { units, network, case: theCase }) {
 	function likelihood({ method, log_likelihood: value, kind, status_text: why, seconds }, isUsed) {
 		const [found, isFound] = [minus(value, 4), value !== null];
 		const parts = {
-			button: { onclick: () => theCase.useMethod(method) },
+			button: { onclick: () => theCase.change({ method }) },
 			".found": { hidden: !isFound },
 			".kind": { colspan: isFound ? null : 2 },
 		};

@@ -12,7 +12,7 @@ export function probability(value) {
 }
 
 // "1 in 4,300" for what is rare.
-export const chance = (p) => (p > 0 && p < 0.0005 ? `1 in ${count(Number((1 / p).toPrecision(2)))}` : probability(p));
+export const chance = (p) => (p > 0 && p < 0.0005 ? `1 in ${rounded(1 / p)}` : probability(p));
 
 // "0.520 to 0.550": where an estimate lies in 95 of 100 cases, if that is known.
 export function range(accuracy, [low, high], words = probability) {
@@ -29,11 +29,11 @@ export function about(value, accuracy, interval = [], words = probability) {
 
 // How many times as probable as beforehand: ["× 30", "30 times as probable as beforehand"]; null where little changed.
 export function times(now, before) {
-	const ratio = now / before;
-	if (!(ratio > 0 && Number.isFinite(ratio)) || (ratio < TELLING && ratio > 1 / TELLING)) return null;
-	const text = count(Number(Math.max(ratio, 1 / ratio).toPrecision(2)));
-	if (ratio > 1) return [`× ${text}`, `${text} times as probable as beforehand`];
-	return [`÷ ${text}`, `${text} times less probable than beforehand`];
+	const [more, less] = [now / before, before / now];
+	const isTelling = (ratio) => ratio >= TELLING && ratio < Infinity;
+	if (isTelling(more)) return [`× ${rounded(more)}`, `${rounded(more)} times as probable as beforehand`];
+	if (isTelling(less)) return [`÷ ${rounded(less)}`, `${rounded(less)} times less probable than beforehand`];
+	return null;
 }
 
 const numEstimates = (ranking) => ranking.filter(({ accuracy }) => accuracy === "estimate").length;
@@ -59,6 +59,8 @@ export const numbers = (answer) => Object.values(trust(answer, false, false)).jo
 
 export const count = (value) => value.toLocaleString("en");
 
+const rounded = (value) => value.toLocaleString("en", { maximumSignificantDigits: 2 });
+
 export const counted = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
 
 export const signed = (value) => (value === null ? "–" : `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`);
@@ -77,18 +79,6 @@ export function duration(seconds) {
 
 // "lower bound"
 export const kindWords = (kind) => kind.replace("_", " ");
-
-export const meaning = (kind) => kind === "exact" ? "" : told(kind);
-
-// "About 1 case in 12 looks like this." ln P of hard observations only: likelihoods are no frequencies.
-export function frequency(logLikelihood) {
-	const cases = Math.exp(-(logLikelihood ?? NaN));
-	if (!Number.isFinite(cases) || cases < 1) return "";
-	if (cases < 1.05) return "Nearly every case looks like this.";
-	if (cases < 10) return `About ${Math.round(100 / cases)} of 100 cases look like this.`;
-	if (cases > 1e12) return "Fewer than one case in a million million looks like this.";
-	return `About 1 case in ${count(Number(cases.toPrecision(2)))} looks like this.`;
-}
 
 // A note of the service, with what a power of two in it counts.
 export function inWords(note) {
@@ -110,14 +100,13 @@ export function sentence(text) {
 export function leaning({ on, off }, [offWord, onWord]) {
 	if (on === off) return "no information";
 	const [word, ratio] = on > off ? [onWord, on / off] : [offWord, off / on];
-	const digits = ratio < 10 && !Number.isInteger(Number(ratio.toFixed(1))) ? 1 : 0;
-	const odds = Number.isFinite(ratio) ? `${count(Number(ratio.toFixed(digits)))} to 1` : "certain";
+	const number = ratio.toLocaleString("en", { maximumFractionDigits: ratio < 10 ? 1 : 0 });
+	const odds = ratio < Infinity ? `${number} to 1` : "certain";
 	return `${ratio >= 20 ? "almost surely" : ratio >= 3 ? "probably" : "perhaps"} ${word}, ${odds}`;
 }
 
 // "19 Nov 2026, 04:38", which is read in the same way everywhere.
 export function moment(date) {
-	const value = new Date(date);
-	const style = { dateStyle: "medium", timeStyle: "short" };
-	return Number.isNaN(value.getTime()) ? "–" : value.toLocaleString("en-GB", style);
+	const text = new Date(date).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+	return text === "Invalid Date" ? "–" : text;
 }
