@@ -80,9 +80,8 @@ class RowQuestion:
             "block": size,
         }
 
-    def answered(self, block: EvidenceBlock, first: int) -> Any:
-        """The table of a block."""
-        solution, units = self.solution(block, first)
+    def table(self, block: EvidenceBlock, first: int, solution: Solution, units: np.ndarray) -> Any:
+        """The table of a block, with what `solution` found."""
         count = block.num_rows
         columns: dict[str, Any] = {ROW: np.arange(first, first + count)}
         columns |= {name: _column(block.ids[name]) for name in self.id_columns}
