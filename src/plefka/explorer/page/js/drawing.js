@@ -1,17 +1,14 @@
-// Draws a neighbourhood: layers of buttons, one for each unit, causes before what they cause, and lines between them,
-// wider for stronger links.
+// Draws a neighbourhood: layers of buttons, causes before what they cause, and lines, wider for stronger links.
 
-import { bar } from "./bars.js";
 import { listen, make, put, roam, steered } from "./elements.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const [THINNEST, THICKEST] = [0.8, 4]; // pixels
 const ARC = 30; // pixels that a line within a layer goes out
 
-// shown: {names, edges, forwards: those of them that lead to a later layer, middle: a name or null};
-// describe(name) -> {kind, text, title, probability, prior}
-export function drawing({ names, edges, forwards, middle }, describe, go) {
-	const nodes = new Map(names.map((name) => [name, node(name, describe(name), name === middle, go)]));
+// forwards: the edges that lead to a later layer; node(name): a button
+export function drawing(names, edges, forwards, node) {
+	const nodes = new Map(names.map((name) => [name, node(name)]));
 	const columns = layered(names, forwards).map((layer) => layer.map((name) => nodes.get(name)));
 	const strongest = Math.max(...edges.map(({ weight }) => Math.abs(weight)), 1e-9); // null: 0
 	const lines = edges.map(({ parent, child, weight }) => {
@@ -30,22 +27,12 @@ export function drawing({ names, edges, forwards, middle }, describe, go) {
 		for (const { path } of near) path.classList.toggle("is-near", ["pointerover", "focusin"].includes(type));
 	};
 	for (const event of ["pointerout", "pointerover", "focusout", "focusin"]) listen(picture, event, mark);
-	const buttons = [...nodes.values()];
-	roam(buttons, nodes.get(middle) ?? columns[0][0]);
+	const buttons = columns.flat();
+	roam(buttons, picture.querySelector(".is-centre"));
 	listen(picture, "focusin", () => roam(buttons));
 	listen(picture, "keydown", (event) => leadsTo(event, columns)?.focus());
 	return picture;
 }
-
-const node = (name, { kind, text, title, probability, prior }, isCentre, go) =>
-	make(
-		`button.node.${kind}${isCentre ? ".is-centre" : ""}`,
-		{ type: "button", title, "aria-label": `${name}: ${text}`, onclick: () => go(name) },
-		make("span.node-name", { unit: name }),
-		" ",
-		make("span.node-state.number", { unit: text }),
-		probability !== null && bar(probability, prior),
-	);
 
 // Names by layer, each near what it is linked with.
 function layered(names, edges) {

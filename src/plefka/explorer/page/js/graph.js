@@ -1,6 +1,7 @@
 // What hangs together with what was observed, or with one unit: causes at the left, what they cause at the right (of a
 // machine, the middle at the left), and how probable each is now.
 
+import { bar } from "./bars.js";
 import { drawing } from "./drawing.js";
 import { byId, fill, listen, make, pressOne, put, readable, told } from "./elements.js";
 import { Panel } from "./panels.js";
@@ -86,12 +87,22 @@ export function graphPanel(service, page) {
 			".all": { hidden: shown === null || observations.size === 0 },
 			".chooser": units.isMachine && shown !== null && page.choice.chooserFor(shown),
 			".alone": alone > 0 && told("in-list", counted(alone, "observed unit")),
-			".wide": drawing({ names: drawn, edges, forwards, middle: shown }, describe, go),
+			".wide": drawing(drawn, edges, forwards, (name) => node(name, describe(name))),
 			".is-dashed": edges.some(({ weight }) => weight < 0) && told("dashed", makes),
 			...further(answer, names.length),
 		});
 		return [slot, list(names, edges, hops, describe)];
 	}
+
+	const node = (name, { kind, text, title, chance, prior }) =>
+		make(
+			`button.node.${name === shown ? "is-centre." : ""}${kind}`,
+			{ type: "button", title, "aria-label": `${name}: ${text}`, onclick: () => go(name) },
+			make("span.node-name", { unit: name }),
+			" ",
+			make("span.node-state.number", { unit: text }),
+			chance !== null && bar(chance, prior),
+		);
 
 	// How many units are not shown.
 	function further({ nodes, left_out: left }, number) {
@@ -166,17 +177,12 @@ function links({ parents, children }, { isMachine }) {
 }
 
 // Its state in words if it was observed, and otherwise how probable it is to be on.
-function description(name, value, { probability = null, prior = null, ...belief } = {}, words) {
+function description(name, value, { probability = null, prior = null, ...accuracy } = {}, words) {
 	const [isHard, isHidden] = [value === 0 || value === 1, value === undefined];
 	const word = /^(yes|true)$/i.test(words[1]) ? "" : `${words[1]} `;
-	const chance = `${word}${about(probability, belief.accuracy)}`;
-	const text = isHard ? words[value] : isHidden ? chance : `${chance}, seen: ${leaning(value, words)}`;
-	const beforehand = isHidden && prior !== null ? `, ${about(prior, belief.prior_accuracy)} beforehand` : "";
-	return {
-		kind: isHard ? ["is-off", "is-on"][value] : isHidden ? "is-hidden" : "is-soft",
-		text,
-		title: readable(`${name}: ${text}${beforehand}`),
-		probability: isHard ? null : probability,
-		prior,
-	};
+	const seen = isHidden || isHard ? "" : `, seen: ${leaning(value, words)}`;
+	const text = isHard ? words[value] : `${word}${about(probability, accuracy.accuracy)}${seen}`;
+	const beforehand = isHidden && prior !== null ? `, ${about(prior, accuracy.prior_accuracy)} beforehand` : "";
+	const kind = isHard ? ["is-off", "is-on"][value] : isHidden ? "is-hidden" : "is-soft";
+	return { kind, text, title: readable(`${name}: ${text}${beforehand}`), chance: isHard ? null : probability, prior };
 }
