@@ -72,8 +72,8 @@ def table_rows(about: Answers, fields: Mapping[str, Any]) -> dict[str, Any]:
         cases, bins = compared(asked, reader, block, first)
         told = {"known": [reader.known], "ignored": list(reader.ignored), "unknown": list(reader.unknown)}
         return {"csv": cases.to_csv(index=False), "sums": [bins.sums.tolist()], **told}
-    solution, units = asked.solution(block, first)
-    answers = asked.table(block, first, solution, units)
+    solution, _ = solved = asked.solution(block, first)
+    answers = asked.answered(block, first, solved)
     if fields["visits"]:
         with value_errors_as():
             answers = answers.add_column(1 + len(ids), VISIT, [fields["visits"]])

@@ -40,8 +40,10 @@ class Service:
         if settings.source is not None:
             source = settings.source
             network = checked(pf.load(source), source)
-            bundled = read_example(source.removeprefix(EXAMPLE)) if source.startswith(EXAMPLE) else None
-            self.first = ServedNetwork(network, _name(source), bundled)
+            example = source.removeprefix(EXAMPLE)
+            bundled = read_example(example) if source.startswith(EXAMPLE) else None
+            name = example if bundled else PurePath(source).name.partition(".")[0]
+            self.first = ServedNetwork(network, name, bundled)
             questions = self.first.typical_questions if settings.warm else []
         memory = settings.limits.memory_bytes or _share_of_memory(settings.workers)
         full, quick = (Assignment(prepared, (network, asked), memory) for asked in (questions, questions[:1]))
@@ -112,11 +114,7 @@ class Service:
         return {**served.facts, "limits": limits, "opens": self.settings.opens}
 
 
-def _name(source: str) -> str:
-    """Of the file, without its folder, or of the example."""
-    return source.removeprefix(EXAMPLE) if source.startswith(EXAMPLE) else PurePath(source).name.partition(".")[0]
-
-
 def _share_of_memory(workers: int) -> int | None:
     """So that all workers together leave some to the computer; None where the system does not tell."""
-    return (total := bytes_of("SC_PHYS_PAGES")) and max(FEWEST_BYTES, total // (workers + 1))
+    total = bytes_of("SC_PHYS_PAGES")
+    return None if total is None else max(FEWEST_BYTES, total // (workers + 1))

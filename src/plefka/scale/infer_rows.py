@@ -148,7 +148,7 @@ def answer(question: SharedQuestion, first: int, known: str | None, rows: Any) -
     if digest == known:
         return BlockAnswer(None, None)
     parts = [(rows.part(slice(at, at + question.size)), first + at) for at in range(0, rows.num_rows, question.size)]
-    pieces = [question.asked.table(*part, *question.asked.solution(*part)) for part in parts]
+    pieces = [question.asked.answered(*part) for part in parts]
     table = extras.pyarrow().concat_tables(pieces, promote_options="permissive")
     return BlockAnswer(encoded(table, digest), BlockDone.of(table))
 

@@ -80,8 +80,9 @@ class RowQuestion:
             "block": size,
         }
 
-    def table(self, block: EvidenceBlock, first: int, solution: Solution, units: np.ndarray) -> Any:
-        """The table of a block, with what `solution` found."""
+    def answered(self, block: EvidenceBlock, first: int, solved: tuple[Solution, np.ndarray] | None = None) -> Any:
+        """The table of a block; `solved`: what `solution` has found of it, if that is known."""
+        solution, units = solved or self.solution(block, first)
         count = block.num_rows
         columns: dict[str, Any] = {ROW: np.arange(first, first + count)}
         columns |= {name: _column(block.ids[name]) for name in self.id_columns}
