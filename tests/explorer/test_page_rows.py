@@ -12,7 +12,9 @@ import pandas as pd
 import pytest
 
 import plefka as pf
+from tests.data import read_text
 from tests.explorer.browser import Visitor
+from tests.explorer.browser_service import serving
 from tests.explorer.client import until
 from tests.explorer.test_page_access import TOO_WIDE, violations
 from tests.paper.browser import PROGRAM
@@ -124,6 +126,23 @@ def test_a_table_is_answered_as_by_the_command_and_its_rows_open_as_cases(visito
     seen = {name: "on" if state else "off" for name, state in rows.loc[3, FINDINGS].items() if state != ""}
     visitor.until(f"document.querySelectorAll('.observation').length === {len(seen)}")
     assert visitor.observed == seen
+
+
+@pytest.mark.parametrize("what", [0, 1, 2])
+def test_where_units_are_usually_on_the_first_of_the_ranking_is_a_fault(chromium, tmp_path, what):
+    (tmp_path / "win95pts.bif").write_text(read_text("bif/win95pts.bif.gz"))
+    with serving(tmp_path / "win95pts.bif", "--no-warm") as started:
+        found = Visitor(chromium)
+        found.visit(started.address)
+        found.click("#rows")
+        drop(found, "printer,Problem1\na,No_Output\nb,Normal_Output\n")
+        found.run(f"document.querySelector('#rows-what').selectedIndex = {what}")
+        start(found)
+        found.until_text("#rows-ends", "All rows are done: converged 2.")
+        listed = found.run(LIST)
+        assert listed[0][:2] == ["a", "FllCrrptdBffr Full_or_Corrupt 0.278"]
+        assert "Adequate" not in listed[1][1]
+        assert found.complaints() == []
 
 
 def test_a_validation_has_the_measures_the_page_and_the_pictures_of_the_library(visitor, tmp_path):

@@ -4,6 +4,8 @@ import asyncio
 import base64
 import gzip
 import json
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.explorer import opened_files, served_network, service
-from plefka.explorer.outcomes import Failure
+from plefka.explorer.outcomes import ENDED, Failure
 from plefka.explorer.settings import QuestionLimits, Settings
 from tests.explorer.browser_service import serving
 from tests.explorer.client import Client
@@ -224,6 +226,30 @@ def test_the_network_asked_about_longest_ago_makes_room(monkeypatch, tmp_path):
     assert isinstance(made.served(keys[0]), served_network.ServedNetwork)
     assert code_of(made, keys[1]) == "unknown_network"
     assert isinstance(made.served(keys[2]), served_network.ServedNetwork)
+
+
+def test_what_a_worker_that_was_ended_has_begun_to_write_goes(monkeypatch):
+    made = service.Service(Settings(None, opens=True, limits=QuestionLimits()))
+    written = []
+
+    def killed(network, path):
+        written.append(path)
+        raise SystemExit
+
+    async def ask(kind, asked, seconds):
+        for write in (opened_files.open_files, partial(opened_files.save, matrix())):
+            with pytest.raises(SystemExit):
+                write(asked)
+            assert written.pop().is_relative_to(asked["own"])
+        (Path(asked["own"]) / ".plefka-1.tmp").write_bytes(b"half of it")
+        return ENDED
+
+    monkeypatch.setattr(pf, "save", killed)
+    monkeypatch.setattr(made.pool, "ask", ask)
+    fields = {"folder": made.folder.name, "secret": made.secret, "suffix": ".json", "name": "clinic"}
+    assert asyncio.run(made.ask("open", sent(CLINIC) | fields)) is ENDED
+    assert not list(Path(made.folder.name).iterdir())
+    made.folder.cleanup()
 
 
 def test_a_service_that_opens_none_says_how_to_start_one_that_does():

@@ -11,8 +11,10 @@ import pytest
 
 import plefka as pf
 from plefka.explorer import row_tables, schemas
+from plefka.explorer.worker_answers import Answers
 from tests.explorer.browser_service import serving
 from tests.explorer.client import Client
+from tests.explorer.test_fault_ranking import NOTHING_PRINTED, SMALL
 
 NETWORK = pf.example("espresso")
 CAUSES, FINDINGS = list(NETWORK.names[:7]), list(NETWORK.names[7:])
@@ -154,9 +156,29 @@ def test_impossible_rows_are_answers(client):
     assert frame(client.answer("table-rows", question)["csv"])["status"].tolist() == ["impossible", "converged"]
 
 
+@pytest.mark.parametrize("what", [{"units": "all"}, {"units": "causes"}, {"top": 2}, {"units": ["supply", "output"]}])
+def test_what_a_ranking_puts_first_is_a_fault(what):
+    question = schemas.TableRows(csv="output\nNone\n\nNormal\n", **what).model_dump()
+    ranked = {"units": what.get("units", "causes")} if isinstance(what.get("units"), list) else {}
+    asked = {"top": 1, "method": "auto", "check": False, "units": "causes", "faults": "rarer", "order": "auto"} | ranked
+    found = row_tables.table_rows(Answers(SMALL), question)["first"]
+    states = [NOTHING_PRINTED, {}, {"output": "Normal"}]
+    expected = [each["ranking"] for each in Answers(SMALL).answer("infer", [asked | {"evidence": z} for z in states])]
+    assert list(found) == [0, 1, 2]
+    for each, (first,) in zip(found.values(), expected, strict=True):
+        assert (each["name"], each["state"]) == (first["name"], first["state"])
+        np.testing.assert_allclose(each["probability"], first["probability"], rtol=1e-9)
+        assert each["prior"] <= 0.5
+
+
+def test_only_the_first_rows_of_a_file_are_ranked():
+    question = schemas.TableRows(csv="output\nNone\nNormal\n", row=row_tables.LISTED - 1).model_dump()
+    assert list(row_tables.table_rows(Answers(SMALL), question)["first"]) == [0]
+
+
 def test_a_table_of_answers_has_a_limit(monkeypatch):
     monkeypatch.setattr(row_tables, "MOST_CELLS", 20)
     question = schemas.TableRows(csv="slow_flow\n1\n0\n").model_dump()
     with pytest.raises(pf.errors.InvalidInput, match="may have 20 numbers; got more"):
-        row_tables.table_rows(NETWORK, question)
-    assert row_tables.table_rows(NETWORK, {**question, "top": 5})["csv"].startswith('"row",')
+        row_tables.table_rows(Answers(NETWORK), question)
+    assert row_tables.table_rows(Answers(NETWORK), {**question, "top": 5})["csv"].startswith('"row",')

@@ -107,7 +107,9 @@ class TableCaseAnswer(FromNetwork):
 
 
 class TableRowsAnswer(FromNetwork, schemas.RowsAsCsv):
-    """Beside their truth, with what /table-validation joins; otherwise only the answers."""
+    """Beside their truth, with what /table-validation joins; otherwise the answers, and what a ranking puts first."""
+
+    first: dict[int, Ranked] = {}
 
 
 class TableValidationAnswer(FromNetwork):

@@ -31,13 +31,13 @@ class FaultsAsked(NamedTuple):
 def fault_ranking(solution: pf.Solution, free: pf.Solution, asked: FaultsAsked, top: int) -> tuple[list, int, str]:
     """The first units of a ranking, how many are ranked, and by what: "probability" or "change".
 
-    "auto" is judged by `free`, the solution without evidence, so that observations never turn the order over.
+    "auto" is judged by `free`, of the whole network without evidence: observations never turn the order over.
     """
-    names, places, states, now, before = _faults(solution, free, asked)
+    names, (places, free_places), states, now, before = _faults(solution, free, asked)
     order = asked.order
     if order == "auto":
         order = "change" if np.any(_faults(free, free, asked)[-1] > COMMON) else "probability"
-    ends = (np.stack(each.intervals(), axis=-1)[places] for each in (solution, free))
+    ends = (np.stack(each.intervals(), axis=-1)[at] for each, at in ((solution, places), (free, free_places)))
     lies, lay = (np.where(states[:, None], each, 1 - each[:, ::-1]) for each in ends)
     placed = np.argsort(-now, kind="stable") if order == "probability" else _by_change(now, before)
     entries = [
@@ -46,7 +46,7 @@ def fault_ranking(solution: pf.Solution, free: pf.Solution, asked: FaultsAsked, 
             "accuracy": str(ACCURACIES[solution.codes.means[places[k]]]),
             "interval": lies[k].tolist(), "prior_interval": lay[k].tolist(),
             "prior": float(before[k]) if free.converged else None,
-            "prior_accuracy": str(ACCURACIES[free.codes.means[places[k]]]) if free.converged else None,
+            "prior_accuracy": str(ACCURACIES[free.codes.means[free_places[k]]]) if free.converged else None,
         }
         for k in placed[:top]
     ]  # fmt: skip
@@ -55,14 +55,14 @@ def fault_ranking(solution: pf.Solution, free: pf.Solution, asked: FaultsAsked, 
 
 def _faults(solution: pf.Solution, free: pf.Solution, asked: FaultsAsked) -> tuple[Any, ...]:
     """Names of the units that are ranked, most probably on first, their indexes, faults, probabilities and priors."""
-    left_out, index = frozenset(asked.leave_out), {name: unit for unit, name in enumerate(solution.names)}
+    left_out = frozenset(asked.leave_out)
     names = [name for name, _ in solution.ranking(None, units=asked.units) if name not in left_out]
-    places = np.array([index[name] for name in names], int)
-    on, free_on = solution.means[places], np.where(free.converged, free.means[places], np.nan)
+    places, free_places = (np.array([each.network.index(name) for name in names], int) for each in (solution, free))
+    on, free_on = solution.means[places], np.where(free.converged, free.means[free_places], np.nan)
     chosen = asked.faults if isinstance(asked.faults, Mapping) else {}
     is_on = (asked.faults == "on") | ~(np.round(free_on, PRIOR_DECIMALS) > 0.5)  # and where the prior is not known
     states = np.array([chosen.get(name, state) for name, state in zip(names, is_on, strict=True)], bool)
-    return names, places, states, np.where(states, on, 1 - on), np.where(states, free_on, 1 - free_on)
+    return names, (places, free_places), states, np.where(states, on, 1 - on), np.where(states, free_on, 1 - free_on)
 
 
 def _by_change(now: np.ndarray, before: np.ndarray) -> np.ndarray:

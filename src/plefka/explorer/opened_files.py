@@ -26,9 +26,7 @@ NO_TABLE = "a network with {} cannot be edited as two tables of causes and findi
 
 def open_files(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Read a network, and say what is suspicious in it; if it is to be kept, workers find it by its key."""
-    own = tempfile.TemporaryDirectory(dir=fields.get("folder"))  # which goes with the service, if this worker is ended
-    with own as folder, _errors_without(folder), warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always", PlefkaWarning)
+    with _own_folder(fields) as folder, warnings.catch_warnings(record=True, action="always") as said:
         path = _written(fields["files"], Path(folder))
         network = checked(pf.load(path.name if path.name.startswith(EXAMPLE) else path), path.name)
     edges = Catalogue(network).facts["edges"]
@@ -49,8 +47,9 @@ def open_files(fields: Mapping[str, Any]) -> dict[str, Any]:
     if fields["keep"]:
         content = repr((network.fingerprint, network.version, name)).encode()
         key = hashlib.blake2b(content, key=fields["secret"], digest_size=16).hexdigest()
-        with _errors_without(fields["folder"]):
-            pf.save(network, Path(fields["folder"]) / f"{key}.npz")
+        with _own_folder(fields) as folder:
+            pf.save(network, file := Path(folder) / f"{key}.npz")
+            os.replace(file, Path(fields["folder"]) / file.name)
     return {"network": key, **described}
 
 
@@ -68,7 +67,7 @@ def checked(network: Any, source: str) -> Served:
 
 def save(network: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The files of a network in the format of a suffix."""
-    with tempfile.TemporaryDirectory() as folder, _errors_without(folder):
+    with _own_folder(fields) as folder:
         pf.save(network, Path(folder) / f"{fields['name']}{fields['suffix']}")
         files = {path.name: base64.b64encode(path.read_bytes()).decode() for path in sorted(Path(folder).iterdir())}
     return {"files": files}
@@ -79,8 +78,7 @@ def tables(network: Any, _: object = None) -> dict[str, Any]:
     if not isinstance(network, pf.BeliefNetwork) or network.hierarchy is not None:
         raise InvalidInput(NO_TABLE.format("findings that imply others" if network.is_normalised else "couplings"))
     frames = frames_of(network)
-    lines = sum(map(len, frames.values()))
-    if lines > MOST_LINES:
+    if (lines := sum(map(len, frames.values()))) > MOST_LINES:
         raise InvalidInput(NO_TABLE.format(f"{lines:,} lines (more than {MOST_LINES:,})"))
     return {name: frame.astype(object).where(frame.notna(), None).values.tolist() for name, frame in frames.items()}
 
@@ -104,9 +102,10 @@ def _written(files: Mapping[str, str], folder: Path) -> Path:
 
 
 @contextmanager
-def _errors_without(folder: str) -> Iterator[None]:
-    """Errors name the file as the visitor does."""
-    try:
-        yield
-    except InvalidInput as error:
-        raise InvalidFile(f"file {str(error).replace(f'{folder}{os.sep}', '')}") from None
+def _own_folder(fields: Mapping[str, Any]) -> Iterator[str]:
+    """Of this question: the service removes it if this worker is ended. Errors name the file as the visitor does."""
+    with tempfile.TemporaryDirectory(dir=fields.get("own")) as folder:
+        try:
+            yield folder
+        except InvalidInput as error:
+            raise InvalidFile(f"file {str(error).replace(f'{folder}{os.sep}', '')}") from None

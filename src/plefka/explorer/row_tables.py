@@ -11,7 +11,9 @@ import numpy as np
 
 import plefka as pf
 from plefka.errors import InvalidEvidence, InvalidInput
+from plefka.explorer.fault_ranking import FaultsAsked, fault_ranking
 from plefka.explorer.outcomes import MOST_CELLS
+from plefka.explorer.worker_answers import Answers
 from plefka.inference.exclusive import with_group
 from plefka.networks.evidence import as_evidence
 from plefka.networks.intervention import intervened
@@ -27,6 +29,7 @@ from plefka.tables.delimited import delimited_lines
 from plefka.tables.table import value_errors_as
 from plefka.tables.table_files import line_blocks
 
+LISTED = 20  # rows of a file of which it is said what a ranking puts first, and of those that did not converge
 CASE_NUMBERS = ("rank", "probability", "ahead", "ties", "first_probability", "right", "log_score", "brier")  # of a case
 CASE_KINDS = dict.fromkeys(("case", "truth", "first", "accuracy"), str) | dict.fromkeys(CASE_NUMBERS, float)
 
@@ -48,20 +51,20 @@ def _asked(network: pf.BeliefNetwork, fields: Mapping[str, Any]) -> RowQuestion:
     return RowQuestion.of(network, method, common, units, top, fields["ids"])
 
 
-def table_case(network: pf.BeliefNetwork, fields: Mapping[str, Any]) -> dict[str, Any]:
+def table_case(about: Answers, fields: Mapping[str, Any]) -> dict[str, Any]:
     """What the first row observes, if all rows can be read."""
-    block = _block(network, fields)
+    block, names = _block(about.network, fields), about.network.names
     states = zip(block.units, block.states[0], strict=True) if block.num_rows else ()
-    return {"evidence": {network.names[unit]: int(state) for unit, state in states if state != HIDDEN}}
+    return {"evidence": {names[unit]: int(state) for unit, state in states if state != HIDDEN}}
 
 
-def table_rows(network: pf.BeliefNetwork, fields: Mapping[str, Any]) -> dict[str, Any]:
+def table_rows(about: Answers, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The answers to all rows, as `infer_rows` writes them; or these rows beside their truth."""
-    truth, first, file = fields["truth"], fields["row"], io.BytesIO()
+    network, truth, first, file = about.network, fields["truth"], fields["row"], io.BytesIO()
     labels = [name for name in truth if name in set(network.names)]
     ids = list(dict.fromkeys([*fields["ids"], *(name for name in truth if name not in labels)]))
-    block, ranked = _block(network, {**fields, "ids": ids}), {"units": "causes", "top": 1} if truth else {}
-    asked = _asked(network, {**fields, "ids": ids, **ranked})
+    block, wanted = _block(network, {**fields, "ids": ids}), {"units": "causes", "top": 1} if truth else {}
+    asked = _asked(network, {**fields, "ids": ids, **wanted})
     if block.num_rows * (asked.top or len(asked.units)) > MOST_CELLS:
         raise InvalidInput(f"a table of answers may have {MOST_CELLS:,} numbers; got more. Send fewer rows, or top=10.")
     if truth:
@@ -69,21 +72,25 @@ def table_rows(network: pf.BeliefNetwork, fields: Mapping[str, Any]) -> dict[str
         cases, bins = compared(asked, reader, block, first)
         told = {"known": [reader.known], "ignored": list(reader.ignored), "unknown": list(reader.unknown)}
         return {"csv": cases.to_csv(index=False), "sums": [bins.sums.tolist()], **told}
-    answers = asked.answered(block, first)
+    solution, _ = solved = asked.solution(block, first)
+    answers = asked.answered(block, first, solved)
     if fields["visits"]:
         with value_errors_as():
             answers = answers.add_column(1 + len(ids), VISIT, [fields["visits"]])
     write_tables(file, ".csv", answers.schema, [answers])
-    return {"csv": file.getvalue().decode()}
+    faults = FaultsAsked("causes" if isinstance(fields["units"], str) else fields["units"], "rarer", "auto")
+    listed = [row for row, is_sure in enumerate(solution.converged) if first + row < LISTED or not is_sure]
+    ranked = ((row, fault_ranking(solution.row(row), about.without_evidence, faults, 1)[0]) for row in listed)
+    return {"csv": file.getvalue().decode(), "first": {row: best for row, ranking in ranked for best in ranking}}
 
 
-def table_validation(network: pf.BeliefNetwork, fields: Mapping[str, Any]) -> dict[str, Any]:
+def table_validation(answers: Answers, fields: Mapping[str, Any]) -> dict[str, Any]:
     """All rows that were compared with their truth as one validation, and its page."""
-    asked = _asked(network, {**fields, "units": "causes", "top": 1, "ids": [], "do": {}, "exclusive": None})
-    reader, about = TruthReader(asked, [], None, iter(())), {"method": str(asked.method), **network.identity}
+    asked = _asked(answers.network, {**fields, "units": "causes", "top": 1, "ids": [], "do": {}, "exclusive": None})
+    reader, about = TruthReader(asked, [], None, iter(())), {"method": str(asked.method), **answers.network.identity}
     reader.known = sum(fields["known"])
     reader.ignored, reader.unknown = (dict.fromkeys(fields[names]) for names in ("ignored", "unknown"))
-    with value_errors_as(), tempfile.TemporaryDirectory() as folder:
+    with value_errors_as(), tempfile.TemporaryDirectory(dir=fields.get("own")) as folder:
         cases = extras.pandas().read_csv(
             io.StringIO(fields["csv"]), usecols=list(CASE_KINDS), dtype=CASE_KINDS, keep_default_na=False,
             na_values={name: [""] for name in CASE_NUMBERS}, float_precision="round_trip",

@@ -207,9 +207,8 @@ def address(host: str, listener: socket.socket) -> str:
 def _log(settings: Settings) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
-    for name in ("plefka.access", "plefka.explorer", "uvicorn.error"):
+    levels = {"plefka.access": logging.INFO, "plefka.explorer": logging.INFO, "uvicorn.error": logging.ERROR}
+    for name, level in levels.items():
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
-    for name in ("plefka.access", "plefka.explorer"):
-        logging.getLogger(name).setLevel(logging.INFO)
+        logger.setLevel(level)

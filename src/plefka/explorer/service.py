@@ -34,7 +34,6 @@ class Service:
     def __init__(self, settings: Settings):
         self.settings, self.pages = settings, Pages()
         self.bodies = HeldBodies(settings.limits.held_bytes)
-        self.folder = tempfile.TemporaryDirectory(prefix="plefka-") if settings.opens else None
         self.secret = secrets.token_bytes(32)  # so that keys cannot be guessed from fingerprints, which are no secret
         self.opened: dict[str, ServedNetwork] = {}  # by key, the one that was asked about last at the end
         self.first, questions, network = None, [], None
@@ -48,6 +47,7 @@ class Service:
         full, quick = (Assignment(prepared, (network, asked), memory) for asked in (questions, questions[:1]))
         self.pool = Pool(full, settings.workers, settings.limits.waiting, quick)
         self.learning: set[asyncio.Task[None]] = set()
+        self.folder = tempfile.TemporaryDirectory(prefix="plefka-")
 
     async def start(self) -> None:
         self.pool.start()
@@ -64,18 +64,16 @@ class Service:
         task.add_done_callback(self.learning.discard)
 
     async def stop(self) -> None:
-        learning = list(self.learning)
-        for task in learning:
-            task.cancel()
+        learning = [task for task in self.learning if task.cancel()]  # those that have not ended
         await asyncio.gather(*learning, return_exceptions=True)
         await self.pool.close(0.0)
-        if self.folder is not None:
-            self.folder.cleanup()
+        self.folder.cleanup()
 
     async def ask(self, kind: str, asked: Mapping[str, Any], about: ServedNetwork | None = None) -> Any:
-        """The answer of a worker, or a failure."""
+        """The answer of a worker, or a failure. What it writes goes, also where it is ended."""
         where = {"network": about.file} if about is not None and about.file else {}
-        return await self.pool.ask(kind, {**asked, **where}, self.settings.limits.seconds)
+        with tempfile.TemporaryDirectory(dir=self.folder.name, ignore_cleanup_errors=True) as own:
+            return await self.pool.ask(kind, {**asked, **where, "own": own}, self.settings.limits.seconds)
 
     def served(self, key: str | None) -> ServedNetwork | Failure:
         """The network of that key; without one, that which the service was started with."""
@@ -87,7 +85,7 @@ class Service:
 
     async def open(self, asked: Mapping[str, Any]) -> dict[str, Any] | Failure:
         """Read the files of a network in a worker; if it is to be kept, questions can be asked of it from now on."""
-        if self.folder is None:
+        if not self.settings.opens:
             return OPENS_NONE
         found = await self.ask("open", {**asked, "folder": self.folder.name, "secret": self.secret})
         if isinstance(found, Failure) or not asked["keep"]:
@@ -110,9 +108,8 @@ class Service:
 
     def facts(self, served: ServedNetwork) -> dict[str, Any]:
         """What a network is about, and how much may be asked of it."""
-        limits = self.settings.limits
-        own = {"rows": limits.rows, "seconds": limits.seconds, "body_bytes": limits.body_bytes}
-        return {**served.facts, "limits": own, "opens": self.settings.opens}
+        limits = {name: getattr(self.settings.limits, name) for name in ("rows", "seconds", "body_bytes")}
+        return {**served.facts, "limits": limits, "opens": self.settings.opens}
 
 
 def _share_of_memory(workers: int) -> int | None:

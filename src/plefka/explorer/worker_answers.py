@@ -62,7 +62,7 @@ class Answers:
         if kind.startswith("table_"):
             from plefka.explorer import row_tables  # needs an extra, and a worker starts earlier without it
 
-            return partial(getattr(row_tables, kind), self.network)
+            return partial(getattr(row_tables, kind), self)
         return getattr(self, f"_{kind}" if kind in RAW else kind)
 
     def _priors(self, _: QuestionFields) -> list[float]:

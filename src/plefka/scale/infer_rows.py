@@ -147,10 +147,8 @@ def answer(question: SharedQuestion, first: int, known: str | None, rows: Any) -
     digest = rows.digest(question.settings)
     if digest == known:
         return BlockAnswer(None, None)
-    pieces = [
-        question.asked.answered(rows.part(slice(at, at + question.size)), first + at)
-        for at in range(0, rows.num_rows, question.size)
-    ]
+    parts = [(rows.part(slice(at, at + question.size)), first + at) for at in range(0, rows.num_rows, question.size)]
+    pieces = [question.asked.answered(*part) for part in parts]
     table = extras.pyarrow().concat_tables(pieces, promote_options="permissive")
     return BlockAnswer(encoded(table, digest), BlockDone.of(table))
 

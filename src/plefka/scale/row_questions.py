@@ -80,9 +80,9 @@ class RowQuestion:
             "block": size,
         }
 
-    def answered(self, block: EvidenceBlock, first: int) -> Any:
-        """The table of a block."""
-        solution, units = self.solution(block, first)
+    def answered(self, block: EvidenceBlock, first: int, solved: tuple[Solution, np.ndarray] | None = None) -> Any:
+        """The table of a block; `solved`: what `solution` has found of it, if that is known."""
+        solution, units = solved or self.solution(block, first)
         count = block.num_rows
         columns: dict[str, Any] = {ROW: np.arange(first, first + count)}
         columns |= {name: _column(block.ids[name]) for name in self.id_columns}

@@ -1,25 +1,23 @@
 // The text of a table: where its rows stand, and what its cells hold. What a cell means, the service reads.
 
+import { told } from "./elements.js";
 import { tried } from "./storage.js";
 
+const [MOST_ROWS, LARGEST] = [20000, 2e7]; // rows and bytes of a file
+const NAMED = 20; // columns
 const SEPARATORS = [",", ";", "\t"];
+// A row and its end. A cell in quotation marks may hold ends of lines.
+const ROW = /(?:(?<![^,;\t\r\n])"(?:[^"]+|"")*"?|[^"\r\n]+|")*(\r\n?|\n|$)/g;
 
-// [start, end, line] of each row. A cell in quotation marks may hold ends of lines.
+// [start, end, line] of each row
 export function rowsOf(text) {
-	const rows = [];
-	let [start, first, line, closed, isQuoted] = [0, 1, 1, -1, false];
-	for (const { 0: mark, index } of text.matchAll(/"|\r\n?|\n|$/g)) {
-		if (mark === '"') {
-			if (isQuoted) closed = index;
-			isQuoted = !isQuoted && (index === start || closed === index - 1 || SEPARATORS.includes(text[index - 1]));
-			continue;
-		}
-		line += 1;
-		if (isQuoted && mark) continue;
-		if (mark || index > start) rows.push([start, index, first]);
-		[start, first] = [index + mark.length, line];
-	}
-	return rows;
+	let line = 1;
+	const rows = [...text.matchAll(ROW)].filter(([row]) => row);
+	return rows.map(({ 0: row, 1: end, index }) => {
+		const first = line;
+		line += row.split(/\r\n?|\n/).length - 1;
+		return [index, index + row.length - end.length, first];
+	});
 }
 
 export function cellsOf(row, separator = ",", most = Infinity) {
@@ -32,42 +30,53 @@ export function cellsOf(row, separator = ",", most = Infinity) {
 export const lineOf = (cells, separator = ",") =>
 	`${cells.map((cell) => `"${String(cell ?? "").replaceAll('"', '""')}"`).join(separator)}\n`;
 
+export const some = (names) =>
+	names.slice(0, NAMED).join(", ") + (names.length > NAMED ? ` and ${names.length - NAMED} more` : "");
+
 // UTF-8, UTF-16, or what old spreadsheets write.
 async function textOf(file) {
 	const bytes = new Uint8Array(await file.arrayBuffer());
-	const wide = bytes[1] === 0 || bytes[0] === 0xff ? "utf-16le" : bytes[0] === 0 || bytes[0] === 0xfe ? "utf-16be" : null;
-	return (
-		tried(() => new TextDecoder(wide ?? "utf-8", { fatal: true }).decode(bytes)) ??
-		new TextDecoder("windows-1252").decode(bytes)
-	);
+	const decoded = (encoding, fatal) => new TextDecoder(encoding, { fatal }).decode(bytes);
+	const [isLittle, isBig] = [bytes[1] === 0 || bytes[0] === 0xff, bytes[0] === 0 || bytes[0] === 0xfe];
+	const encoding = isLittle ? "utf-16le" : isBig ? "utf-16be" : "utf-8";
+	return tried(() => decoded(encoding, true)) ?? decoded("windows-1252");
+}
+
+function refuse(...words) {
+	throw new Error(told(...words));
 }
 
 // Rows below a header, some names of which are units of the network.
 export async function csvTable(file, units) {
+	const { name, size } = file;
+	if (size >= LARGEST) refuse("rows-too-many", name, name);
 	const text = await textOf(file);
-	const isRow = ([start, end]) => end > start;
+	const isFilled = ([start, end]) => end > start;
 	let rows = rowsOf(text);
 	const next = () => {
-		rows.splice(0, rows.findIndex(isRow));
+		rows.splice(0, rows.findIndex(isFilled));
 		return text.slice(...(rows.shift() ?? [0, 0]));
 	};
 	let header = next();
 	const stated = /^sep=([,;\t])\s*$/i.exec(header)?.[1];
 	if (stated) header = next();
-	const known = (separator) => cellsOf(header, separator).filter((name) => units.has(name)).length;
+	const known = (separator) => cellsOf(header, separator).filter((each) => units.has(each)).length;
 	const separator = stated ?? SEPARATORS.reduce((best, each) => (known(each) > known(best) ? each : best));
 	const names = cellsOf(header, separator);
 	while (names.length > 1 && !names.at(-1)) names.pop();
 	if (names.length > 1) {
 		if (["", "Unnamed: 0"].includes(names[0])) names[0] = "index"; // as pandas writes it
-		rows = rows.filter(isRow); // in a single column, an empty line is a row
+		rows = rows.filter(isFilled); // in a single column, an empty line is a row
 	}
-	const [observed, others] = [true, false].map((is) => names.filter((name) => units.has(name) === is));
+	const [observed, others] = [true, false].map((is) => names.filter((each) => units.has(each) === is));
+	if (rows.length > MOST_ROWS) refuse("rows-too-many", name, name);
+	if (!observed.length) refuse("rows-no-units", some(names) || "nothing");
+	if (!rows.length) refuse("rows-none", name);
 	const head = `sep=${separator}\n${lineOf(names, separator)}`;
+	const places = others.map((each) => names.indexOf(each));
 
 	// The other cells of a row, which name it.
 	function namesOf(row) {
-		const places = others.map((name) => names.indexOf(name));
 		const cells = cellsOf(text.slice(...rows[row]), separator, Math.max(...places) + 1);
 		return places.map((place) => cells[place] ?? "");
 	}
@@ -76,11 +85,11 @@ export async function csvTable(file, units) {
 	function visits() {
 		const seen = new Map();
 		const counts = rows.map((_, row) => {
-			const key = others.length ? lineOf(namesOf(row)) : row;
-			seen.set(key, (seen.get(key) ?? 0) + 1);
-			return seen.get(key);
+			const names = lineOf(namesOf(row));
+			seen.set(names, (seen.get(names) ?? 0) + 1);
+			return seen.get(names);
 		});
-		return seen.size < rows.length ? counts : [];
+		return others.length && seen.size < rows.length ? counts : [];
 	}
 
 	// Some rows below the header, and how much further down their lines are in the file.
@@ -90,5 +99,5 @@ export async function csvTable(file, units) {
 		return { csv, line: some[0][2] - head.split(/\r\n?|\n/).length, ids: others };
 	}
 
-	return { names, rows, observed, others, namesOf, visits, part };
+	return { name, names, rows, observed, others, namesOf, visits, part };
 }

@@ -82,14 +82,14 @@ export function nextPanel(service, page) {
 		return fill("set", { ul }, { size, gain, how: told(isBest ? "best-set" : "found-set", size, most) });
 	}
 
-	function candidate({ unit, information, probability, accuracy, cost, outcomes }, gain, fault) {
+	function candidate({ unit, information, probability, accuracy, interval, cost, outcomes }, gain, fault) {
 		const [off, on] = units.words(unit);
 		const parts = {
 			input: { onchange: ({ target }) => setCost(unit, target) },
 			".outcomes": outcomes.map((each) => make("p", { unit: outcome(each, { off, on }, accuracy, fault) })),
 		};
 		const nats = information !== null && told("nats", information.toFixed(4));
-		return fill("candidate", parts, { unit, off, on, cost, gain, nats, chance: about(probability, accuracy) });
+		return fill("candidate", parts, { unit, off, on, cost, gain, nats, chance: about(probability, accuracy, interval) });
 	}
 
 	// The causes after an answer: the most probable ones, and the one that moves most.
