@@ -78,7 +78,7 @@ def start(visitor, truth: int = 0) -> None:
 def saved(visitor, tmp_path: Path, selector: str, name: str) -> str:
     visitor.browser.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
     visitor.click(selector)
-    until((tmp_path / name).exists)
+    until(lambda: (tmp_path / name).exists() and (tmp_path / name).stat().st_size > 0)  # its name is there before it
     return (tmp_path / name).read_text()
 
 
