@@ -1,12 +1,12 @@
 """What comes back, field by field: the service is described by these (OpenAPI), and its answers are not checked."""
 
-from functools import cache, partial
-from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from functools import partial
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, Field
 
 from plefka.explorer import schemas
+from plefka.explorer.schemas import described
 from plefka.questions.advice import Advice
 from plefka.questions.case_interview import NextQuestion
 from plefka.questions.explain import Explanation
@@ -18,24 +18,6 @@ Interval = Annotated[list[float | None], Field(description="Where it lies: low, 
 UsuallyOn = Annotated[list[str], Field(description="Units that are more probably on than off beforehand.")]
 Kind = Literal["exact", "lower_bound", "upper_bound", "estimate"]
 Files = Annotated[dict[str, str], Field(description="The content of each saved file in base64, by its name.")]
-
-
-@cache
-def described(source: type, base: type[BaseModel] = BaseModel) -> type[BaseModel]:
-    """An answer of the library as it is sent: its fields, and what its docstring says of them."""
-    hints = get_type_hints(source, include_extras=True)
-    fields: dict[str, Any] = {name: (_as_sent(kind), ...) for name, kind in hints.items()}
-    return create_model(source.__name__, __base__=base, __doc__=(source.__doc__ or "").partition("**Ex")[0], **fields)
-
-
-def _as_sent(kind: Any) -> Any:
-    """JSON has null for numbers that are not finite, and objects for what has fields."""
-    if kind is float:
-        return float | None
-    if hasattr(kind, "__match_args__"):
-        return described(kind)
-    inside = tuple(map(_as_sent, get_args(kind)))
-    return (Union if isinstance(kind, UnionType) else get_origin(kind))[inside] if inside else kind
 
 
 class DescribedProblem(BaseModel):

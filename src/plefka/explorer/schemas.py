@@ -1,8 +1,10 @@
 """What may be asked, field by field: questions are checked by these first, and OpenAPI describes them so."""
 
-from typing import Annotated, Literal
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, create_model
 
 MOST_TOP = 1000
 LONGEST_NAME = 1000  # characters of a unit's name or of a method's spelling
@@ -180,3 +182,24 @@ class Open(Strict):
     ]
     keep: Annotated[StrictBool, Field(description="Whether questions will be asked about it.")] = True
     save: Annotated[Save | None, Field(description="As what it is written, too.")] = None
+
+
+# ---- answers of the library ------------------------------------------------------------------------------------------
+
+
+@cache
+def described(source: type, base: type[BaseModel] = BaseModel) -> type[BaseModel]:
+    """An answer of the library as it is sent: its fields, and what its docstring says of them."""
+    hints = get_type_hints(source, include_extras=True)
+    fields: dict[str, Any] = {name: (_as_sent(kind), ...) for name, kind in hints.items()}
+    return create_model(source.__name__, __base__=base, __doc__=(source.__doc__ or "").partition("**Ex")[0], **fields)
+
+
+def _as_sent(kind: Any) -> Any:
+    """JSON has null for numbers that are not finite, and objects for what has fields."""
+    if kind is float:
+        return float | None
+    if hasattr(kind, "__match_args__"):
+        return described(kind)
+    inside = tuple(map(_as_sent, get_args(kind)))
+    return (Union if isinstance(kind, UnionType) else get_origin(kind))[inside] if inside else kind

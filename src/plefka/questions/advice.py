@@ -162,3 +162,16 @@ class Advice(ShownAnswer):
             numbers = (f"{mark}{each.information:.6f}", *own, f"{mark}{each.probability:.6f}")
             rows.append((each.unit, *numbers, then.get("on", "impossible"), then.get("off", "impossible")))
         return Content(title, sentences, header, rows, len(rows), "candidates")
+
+
+def stopping(
+    found: tuple[Candidate, ...], leading: Leading, stop_below: float | None, certain_above: float | None
+) -> tuple[bool, str]:
+    """Whether a rule says so, and the sentence that says why, or why not."""
+    (name, probability), best = leading[0], found[0].information_per_cost
+    if certain_above is not None and probability >= certain_above:
+        return True, f"stop: {name} has probability {probability:.4g}, which is at least {certain_above:g}"
+    if stop_below is not None and not best >= stop_below:
+        why = f"no candidate is expected to give {stop_below:g} nats for a cost of 1; the best gives {best:.4g}"
+        return True, f"stop: {why}"
+    return False, "" if stop_below is None and certain_above is None else "go on: no rule to stop applies yet"

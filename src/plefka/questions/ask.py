@@ -18,7 +18,7 @@ from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
-from plefka.questions.advice import Advice, Candidate, CandidateOutcome, CandidateSet, Leading, NothingToAsk
+from plefka.questions.advice import Advice, Candidate, CandidateOutcome, CandidateSet, Leading, NothingToAsk, stopping
 from plefka.questions.candidate_costs import costs_of
 from plefka.questions.changed_evidence import ChangedEvidence, weakest
 from plefka.questions.explain import possible_units
@@ -111,7 +111,7 @@ def ask(
     leading = _leading(names, about, now)
     return Advice(
         found, tuple(names[unit] for unit in about), float(entropy(now).sum()), asked.method, notes,
-        known == {Accuracy.EXACT}, leading, chosen, *_stops(found, leading, stop_below, certain_above),
+        known == {Accuracy.EXACT}, leading, chosen, *stopping(found, leading, stop_below, certain_above),
     )  # fmt: skip
 
 
@@ -122,19 +122,6 @@ def _check_rules(together: int, stop_below: float | None, certain_above: float |
         raise InvalidInput(f"stop_below must be a number of nats for a cost of 1, 0 or more; got {stop_below!r}.")
     if certain_above is not None and not (isinstance(certain_above, Real) and 0 < certain_above <= 1):
         raise InvalidInput(f"certain_above must be a probability above 0; got {certain_above!r}.")
-
-
-def _stops(
-    found: tuple[Candidate, ...], leading: Leading, stop_below: float | None, certain_above: float | None
-) -> tuple[bool, str]:
-    """Whether a rule says so, and the sentence that says why, or why not."""
-    (name, probability), best = leading[0], found[0].information_per_cost
-    if certain_above is not None and probability >= certain_above:
-        return True, f"stop: {name} has probability {probability:.4g}, which is at least {certain_above:g}"
-    if stop_below is not None and not best >= stop_below:
-        why = f"no candidate is expected to give {stop_below:g} nats for a cost of 1; the best gives {best:.4g}"
-        return True, f"stop: {why}"
-    return False, "" if stop_below is None and certain_above is None else "go on: no rule to stop applies yet"
 
 
 def _leading(names: Sequence[str], about: np.ndarray, means: np.ndarray) -> Leading:
