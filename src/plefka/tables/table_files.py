@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from plefka.errors import InvalidFile, PlefkaError, first_repeated, nearest
+from plefka.errors import InvalidFile, InvalidInput, PlefkaError, first_repeated, nearest
 from plefka.runtime import extras
 from plefka.tables.columns import Columns, of_arrow, of_mappings
 from plefka.tables.delimited import NumberedLines, delimited_lines
@@ -61,6 +61,15 @@ def errors_name_file(path: Path) -> Iterator[None]:
     except PlefkaError:
         raise
     except ValueError as error:
+        raise InvalidFile(f"{path}: {error}") from error
+
+
+@contextmanager
+def input_errors_name(path: Path | str) -> Iterator[None]:
+    """Whatever is wrong with what this file held is said of it."""
+    try:
+        yield
+    except InvalidInput as error:
         raise InvalidFile(f"{path}: {error}") from error
 
 
