@@ -28,7 +28,7 @@ Words = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="FILE|-", help="The file to write, or - to print. By default MODEL.uai.TASK."),
+    options.of_out(metavar="FILE|-", help="The file to write, or - to print. By default MODEL.uai.TASK."),
 ]
 Budget = Annotated[
     float | None,

@@ -21,9 +21,7 @@ Methods = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option(
-        "--out",
-        "-o",
+    options.of_out(
         metavar="FILE|DIR",
         help="With --rows: the file (.parquet or .csv) or folder for the answers. They are written block by block.",
     ),

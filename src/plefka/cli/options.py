@@ -69,7 +69,9 @@ def _states(context: typer.Context) -> dict[str, tuple[str, str]]:
 # ---- arguments -------------------------------------------------------------------------------------------------------
 
 of_units = partial(typer.Option, metavar="UNIT,...", autocompletion=complete_units)
+of_states = partial(typer.Option, metavar="UNIT=STATE,...", autocompletion=complete_evidence)
 of_method = partial(typer.Option, "--method", "-m", metavar="METHOD", autocompletion=complete_methods)
+of_out = partial(typer.Option, "--out", "-o")
 _network = typer.Argument(
     metavar="NET",
     help="A network file (.json, .bif, .uai, .csv, ...), or a bundled example such as example:espresso.",
@@ -79,21 +81,16 @@ Network = Annotated[str, _network]
 AnyNetwork = Annotated[str | None, _network]
 Evidence = Annotated[
     list[str] | None,
-    typer.Option(
+    of_states(
         "--evidence",
         "-e",
-        metavar="UNIT=STATE,...",
         help="The observed units: a=1,b=0. Uncertain observations have a likelihood for on and off: c=0.9:0.2.",
-        autocompletion=complete_evidence,
     ),
 ]
 Do = Annotated[
     list[str] | None,
-    typer.Option(
-        "--do",
-        metavar="UNIT=STATE,...",
-        help="The units that are set from outside: the edges to them are cut before the evidence counts.",
-        autocompletion=complete_evidence,
+    of_states(
+        "--do", help="The units that are set from outside: the edges to them are cut before the evidence counts."
     ),
 ]
 Exclusive = Annotated[

@@ -95,7 +95,7 @@ def counterfactuals(net: options.Network, evidence: options.Evidence = None, jso
 
 def report(
     net: options.Network,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The page of HTML to write.")],
+    out: Annotated[Path, options.of_out(metavar="FILE", help="The page of HTML to write.")],
     evidence: options.Evidence = None,
     method: options.Method = None,
     case: Annotated[str | None, typer.Option(help="The name of the case, for the heading.")] = None,
