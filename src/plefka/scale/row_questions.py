@@ -13,11 +13,11 @@ from plefka.inference.ranking import Units, check_top, chosen_units, most_probab
 from plefka.inference.solution import Solution
 from plefka.inference.solution_tables import ACCURACY, ESTIMATES, LOG_LIKELIHOOD, ROW, STATUS, estimated_units
 from plefka.inference.solution_words import accuracies, status_word
-from plefka.learning.checkpoint import digest
 from plefka.methods.method import Method
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence
+from plefka.networks.fingerprint import digest
 from plefka.networks.hierarchy import without_implied
 from plefka.reduction.relevant import has_parts, narrowed, part_of
 from plefka.runtime import extras
