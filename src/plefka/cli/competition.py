@@ -32,7 +32,7 @@ Output = Annotated[
 ]
 Budget = Annotated[
     float | None,
-    typer.Option("--budget", min=0.01, metavar="SECONDS", help="The time that auto may take, about; 20 by default."),
+    typer.Option(min=0.01, metavar="SECONDS", help="The time that auto may take, about; 20 by default."),
 ]
 
 

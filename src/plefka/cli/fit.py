@@ -79,7 +79,6 @@ def fit(
     stream: Annotated[
         bool | None,
         typer.Option(
-            "--stream/--no-stream",
             help="Read Parquet files again in every epoch, or keep them in memory. By default their size decides.",
             show_default=False,
         ),
