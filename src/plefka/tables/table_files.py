@@ -177,7 +177,8 @@ def opened_parquet(path: Path) -> Iterator[Any]:
             ) from error
 
 
-def _parquet_blocks(path: Path, size: int, known: Collection[str] | None) -> Iterator[Columns]:
+def parquet_blocks(path: Path, size: int, known: Collection[str] | None = None) -> Iterator[Columns]:
+    """At least one, which is empty where there is no row."""
     with opened_parquet(path) as file:
         names, start = [str(name) for name in file.schema_arrow.names], 0
         for batch in file.iter_batches(batch_size=size):
@@ -241,7 +242,7 @@ READERS: dict[str, Callable[[Path, int, Any], Iterator[Columns]]] = {
     ".csv": _csv_blocks,
     ".csv.gz": _csv_blocks,
     ".xlsx": _excel_blocks,
-    ".parquet": _parquet_blocks,
+    ".parquet": parquet_blocks,
     ".jsonl": _json_blocks,
     ".npy": _array_blocks,
 }
