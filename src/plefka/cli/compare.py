@@ -5,8 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 import plefka as pf
 from plefka.cli import options, output, source
 from plefka.cli.targets import check_folder, check_new
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 THREADS = 2  # of which mostly one traces, in Python, and the other compiles
 LEFT_OUT = ("G10", "gibbs")  # G10 is G11, as its first order term averages to zero; gibbs needs a seed
 NAME = "espresso"
-Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder for the picture.")]
+Out = Annotated[Path, options.of_out(metavar="DIR", help="The folder for the picture.")]
 COMPARED = ("error", "worst mean", "bound?", "estimates", "status", "steps", "time")
 WHAT_ONE_SEES = """\
 What one sees: limescale explains most of the trouble at once, so that the thermostat stays unlikely although the cup is

@@ -28,11 +28,11 @@ Words = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="FILE|-", help="The file to write, or - to print. By default MODEL.uai.TASK."),
+    options.of_out(metavar="FILE|-", help="The file to write, or - to print. By default MODEL.uai.TASK."),
 ]
 Budget = Annotated[
     float | None,
-    typer.Option("--budget", min=0.01, metavar="SECONDS", help="The time that auto may take, about; 20 by default."),
+    typer.Option(min=0.01, metavar="SECONDS", help="The time that auto may take, about; 20 by default."),
 ]
 
 

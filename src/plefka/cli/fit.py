@@ -25,9 +25,7 @@ Process = Annotated[int | None, typer.Option(metavar="K", help="The number of th
 
 
 def fit(
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="MODEL", help="The file for the learned network: .json or .npz.")
-    ],
+    out: Annotated[Path, options.of_out(metavar="MODEL", help="The file for the learned network: .json or .npz.")],
     data: options.Data = None,
     rows: options.Rows = None,
     id_column: options.Id = None,
@@ -81,7 +79,6 @@ def fit(
     stream: Annotated[
         bool | None,
         typer.Option(
-            "--stream/--no-stream",
             help="Read Parquet files again in every epoch, or keep them in memory. By default their size decides.",
             show_default=False,
         ),

@@ -24,6 +24,7 @@ from plefka.learning.patterns import as_patterns
 from plefka.learning.stream import is_streamed
 from plefka.tables.dataset import Dataset, as_dataset, is_dataset
 from plefka.tables.table import NumberTable, read_table
+from plefka.tables.table_files import input_errors_name
 
 ROWS_IN_MEMORY = 2**16  # whose frequencies the visible units start from
 LAYERS, ACTIVATION = "1x8", "sigmoid"
@@ -107,10 +108,8 @@ class Beginning(NamedTuple):
         visible = rows.names or [f"visible{k}" for k in range(rows.width)]
         some = train if rows.streamed else train.values[:: 1 + len(train.values) // ROWS_IN_MEMORY]
         network = pf.ensembles.to_learn(self.hidden, some, seed, self.activation)
-        try:
+        with input_errors_name(rows.path):
             return network if rows.streamed and rows.names else pf.ensembles.named(network, visible)
-        except InvalidInput as error:
-            raise InvalidFile(f"{rows.path}: {error}") from error
 
 
 def sizes(text: str, option: str) -> tuple[int, ...]:

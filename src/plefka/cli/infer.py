@@ -21,23 +21,18 @@ Methods = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option(
-        "--out",
-        "-o",
+    options.of_out(
         metavar="FILE|DIR",
         help="With --rows: the file (.parquet or .csv) or folder for the answers. They are written block by block.",
     ),
 ]
 Units = Annotated[
     list[str] | None,
-    options.of_units(
-        "--units", help="The units to show, or with --out to write: all (default), causes, or a list of names."
-    ),
+    options.of_units(help="The units to show, or with --out to write: all (default), causes, or a list of names."),
 ]
 Memory = Annotated[
     str | None,
     typer.Option(
-        "--memory",
         metavar="SIZE",
         help="With --out: the memory that each process may use, such as 4GB. By default 2GB.",
     ),
@@ -45,16 +40,13 @@ Memory = Annotated[
 Top = Annotated[
     int | None,
     typer.Option(
-        "--top",
         min=1,
         help="The number of units to show for each row; with --out, write only so many of the most probable ones.",
     ),
 ]
 Joint = Annotated[
     list[str] | None,
-    options.of_units(
-        "--joint", help="Print the probability of every state of these units together, 12 of them at most."
-    ),
+    options.of_units(help="Print the probability of every state of these units together, 12 of them at most."),
 ]
 Check = Annotated[bool, typer.Option("--check", help="Check every answer by importance sampling.")]
 

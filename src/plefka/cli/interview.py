@@ -20,7 +20,7 @@ UNKNOWN, LATER, UNDO, STOP = "don't know", "later", "undo", "stop"
 SHORT = {"y": 1, "n": 0, "d": UNKNOWN, "l": LATER, "u": UNDO, "s": STOP} | {z: z for z in (UNKNOWN, LATER, UNDO, STOP)}
 ADVICE = f"Or answer {UNKNOWN}, {LATER} (then it comes again at the end), {UNDO} (the last answer) or {STOP}."
 RANKED = 10
-Yes = Annotated[list[str] | None, options.of_units("--yes", help="Units that are observed to be on.")]
+Yes = Annotated[list[str] | None, options.of_units(help="Units that are observed to be on.")]
 Target = Annotated[list[str] | None, options.of_units("--target", "-t", help="The units to learn about.")]
 StopBelow = Annotated[float, typer.Option(min=0, help="Stop when no question gives so many nats per cost.")]
 Certain = Annotated[float, typer.Option(min=0, help="Stop when a cause has this probability.")]

@@ -68,8 +68,11 @@ def _states(context: typer.Context) -> dict[str, tuple[str, str]]:
 
 # ---- arguments -------------------------------------------------------------------------------------------------------
 
+of_unit = partial(typer.Argument, metavar="UNIT", autocompletion=complete_units)
 of_units = partial(typer.Option, metavar="UNIT,...", autocompletion=complete_units)
+of_states = partial(typer.Option, metavar="UNIT=STATE,...", autocompletion=complete_evidence)
 of_method = partial(typer.Option, "--method", "-m", metavar="METHOD", autocompletion=complete_methods)
+of_out = partial(typer.Option, "--out", "-o")
 _network = typer.Argument(
     metavar="NET",
     help="A network file (.json, .bif, .uai, .csv, ...), or a bundled example such as example:espresso.",
@@ -79,29 +82,19 @@ Network = Annotated[str, _network]
 AnyNetwork = Annotated[str | None, _network]
 Evidence = Annotated[
     list[str] | None,
-    typer.Option(
+    of_states(
         "--evidence",
         "-e",
-        metavar="UNIT=STATE,...",
         help="The observed units: a=1,b=0. Uncertain observations have a likelihood for on and off: c=0.9:0.2.",
-        autocompletion=complete_evidence,
     ),
 ]
 Do = Annotated[
     list[str] | None,
-    typer.Option(
-        "--do",
-        metavar="UNIT=STATE,...",
-        help="The units that are set from outside: the edges to them are cut before the evidence counts.",
-        autocompletion=complete_evidence,
-    ),
+    of_states(help="The units that are set from outside: the edges to them are cut before the evidence counts."),
 ]
 Exclusive = Annotated[
     list[str] | None,
-    of_units(
-        "--exclusive",
-        help="Exactly one of these units is on: a list of names, or causes for all units without parents.",
-    ),
+    of_units(help="Exactly one of these units is on: a list of names, or causes for all units without parents."),
 ]
 OrNone = Annotated[bool, typer.Option("--or-none", help="With --exclusive: at most one of the units is on.")]
 Method = Annotated[
@@ -129,7 +122,6 @@ Data = Annotated[
 Rows = Annotated[
     Path | None,
     typer.Option(
-        "--rows",
         metavar="FILE",
         help="The table to read, with one column for each unit: .csv, .csv.gz, .xlsx, .parquet, .jsonl or .npy.",
         autocompletion=complete_files,
@@ -153,13 +145,9 @@ LearningMethod = Annotated[
 Seed = Annotated[int, typer.Option("--seed", "-s", min=0, help="The same seed gives the same result.")]
 Scheduler = Annotated[
     str | None,
-    typer.Option(
-        "--scheduler", metavar="ADDRESS", help="Work on the Dask cluster with this scheduler: tcp://HOST:8786."
-    ),
+    typer.Option(metavar="ADDRESS", help="Work on the Dask cluster with this scheduler: tcp://HOST:8786."),
 ]
-Workers = Annotated[
-    int | None, typer.Option("--workers", metavar="N", min=1, help="Work in so many processes of this machine.")
-]
+Workers = Annotated[int | None, typer.Option(metavar="N", min=1, help="Work in so many processes of this machine.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the output file if it exists.")]
 
 

@@ -24,9 +24,7 @@ WAYS = ("auto", "enumeration", "elimination", "branch-and-bound")  # of `most_pr
 
 def explain(
     net: options.Network,
-    unit: Annotated[
-        str, typer.Argument(metavar="UNIT", help="The hidden unit to explain.", autocompletion=options.complete_units)
-    ],
+    unit: Annotated[str, options.of_unit(help="The hidden unit to explain.")],
     evidence: options.Evidence = None,
     method: options.Method = None,
     candidate: options.Candidates = None,
@@ -72,9 +70,7 @@ def ask(
 
 def sensitivity(
     net: options.Network,
-    target: Annotated[
-        str, typer.Argument(metavar="UNIT", help="The hidden unit in question.", autocompletion=options.complete_units)
-    ],
+    target: Annotated[str, options.of_unit(help="The hidden unit in question.")],
     evidence: options.Evidence = None,
     factor: Annotated[float, typer.Option(help="The factor, above 1, by which odds are divided and multiplied.")] = 2.0,
     top: Annotated[int, typer.Option(min=1, help="The number of rows to show.")] = 10,
@@ -95,7 +91,7 @@ def counterfactuals(net: options.Network, evidence: options.Evidence = None, jso
 
 def report(
     net: options.Network,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The page of HTML to write.")],
+    out: Annotated[Path, options.of_out(metavar="FILE", help="The page of HTML to write.")],
     evidence: options.Evidence = None,
     method: options.Method = None,
     case: Annotated[str | None, typer.Option(help="The name of the case, for the heading.")] = None,

@@ -13,6 +13,8 @@ from plefka.errors import InvalidFile, InvalidInput, nearest
 from plefka.paper.experiment_settings import PARTS, Experiment
 from plefka.runtime.program_cache import COMPILE_FAST, keep_compiled
 
+Out = Annotated[Path, options.of_out(metavar="DIR", help="The folder for the rows and the report.")]
+
 
 def reproduce(
     parts: Annotated[
@@ -25,9 +27,7 @@ def reproduce(
         int | None, typer.Option(min=2, help="The number of networks in each column of a table. By default 10,000.")
     ] = None,
     seed: options.Seed = 0,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="DIR", help="The folder for the rows and the report.")
-    ] = Path("reproduction"),
+    out: Out = Path("reproduction"),
     scheduler: options.Scheduler = None,
     workers: options.Workers = None,
     redraw: Annotated[

@@ -13,9 +13,9 @@ from plefka.runtime.extras import pandas
 
 Cases = Annotated[Path, typer.Argument(metavar="ROWS", help="The table of cases, with one column for each unit.")]
 OF_TRUTH = "The column that names the true cause; or a cause whose column has 0 and 1, and the option for each of them."
-Truth = Annotated[list[str], typer.Option("--truth", metavar="COLUMN", help=OF_TRUTH)]
-Ranked = Annotated[list[str] | None, options.of_units("--units", help="The units to rank: causes, or a list of names.")]
-Page = Annotated[Path | None, typer.Option("--out", "-o", metavar="PAGE", help="Write a page of HTML, too.")]
+Truth = Annotated[list[str], typer.Option(metavar="COLUMN", help=OF_TRUTH)]
+Ranked = Annotated[list[str] | None, options.of_units(help="The units to rank: causes, or a list of names.")]
+Page = Annotated[Path | None, options.of_out(metavar="PAGE", help="Write a page of HTML, too.")]
 
 
 def validate(

@@ -22,8 +22,7 @@ def score(
     data: options.Data = None,
     rows: options.Rows = None,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Write ln P of every row to this file: .csv or .parquet."),
+        Path | None, options.of_out(metavar="FILE", help="Write ln P of every row to this file: .csv or .parquet.")
     ] = None,
     id_column: options.Id = None,
     seed: options.Seed = 0,
@@ -100,8 +99,7 @@ def _print_score(content: dict[str, Any], written: Path | None) -> None:
 def impute(
     model: options.Model,
     out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="FILLED", help="The file for the filled table: .csv, .parquet or .npy."),
+        Path, options.of_out(metavar="FILLED", help="The file for the filled table: .csv, .parquet or .npy.")
     ],
     data: options.Data = None,
     rows: options.Rows = None,

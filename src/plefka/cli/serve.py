@@ -23,7 +23,7 @@ Token = Annotated[
     typer.Option(envvar="PLEFKA_TOKEN", show_envvar=True, help="What clients must send: Authorization: Bearer TOKEN."),
 ]
 Workers = Annotated[int, typer.Option(min=1, max=64, help="How many processes answer; each holds the network.")]
-Warm = Annotated[bool, typer.Option("--warm/--no-warm", help="Ask typical questions first, so that none compiles.")]
+Warm = Annotated[bool, typer.Option(help="Ask typical questions first, so that none compiles.")]
 Seconds = Annotated[float, typer.Option(min=0.1, help="Seconds after which a question is ended.")]
 Rows = Annotated[int, typer.Option(min=1, help="Rows that one question may have.")]
 Body = Annotated[int, typer.Option(min=1024, help="Bytes that the body of a request may have.")]
@@ -39,7 +39,7 @@ Opens = Annotated[
     bool, typer.Option("--open-networks", help="Visitors may open networks of their own, which others cannot see.")
 ]
 Open = Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")]
-Log = Annotated[bool, typer.Option("--log/--no-log", help="Print a line for each request to standard error.")]
+Log = Annotated[bool, typer.Option(help="Print a line for each request to standard error.")]
 
 
 def serve(

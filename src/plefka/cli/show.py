@@ -20,7 +20,6 @@ Target = Annotated[Path, typer.Argument(metavar="B", help="The file to write. It
 Approximate = Annotated[
     float | None,
     typer.Option(
-        "--approximate",
         metavar="ERROR",
         help="Replace tables by noisy-or or sigmoid units if no probability changes by more than this, e.g. 0.02.",
     ),

@@ -12,6 +12,7 @@ import numpy as np
 from plefka.exact.cost import MOST_PARENTS_OF_A_TABLE
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.fields import bits
+from plefka.networks.index_arrays import mask_of
 from plefka.reduction.question import Question
 
 
@@ -159,8 +160,7 @@ class FactorWriter:
 
     def prepared(self) -> dict[tuple, np.ndarray]:
         """Tables of units that are not noisy-or; of the others, edges are left into those that are not off."""
-        has_parents = np.zeros(self.size, bool)
-        has_parents[self.child] = True
+        has_parents = mask_of(self.child, self.size)
         self._add_units_without_parents(self.counted & ~has_parents)
         linear = np.broadcast_to(self.f.is_linear_off(self.x), self.x.shape)[:, 0]
         tables = self._tables(np.flatnonzero(has_parents & ~linear))

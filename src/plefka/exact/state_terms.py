@@ -15,6 +15,7 @@ from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.edge_list import CERTAIN_WEIGHT, EdgeList
 from plefka.networks.evidence import Evidence
 from plefka.networks.fields import bits, field_in_domain, log_terms
+from plefka.networks.index_arrays import places_of
 from plefka.networks.network import Network
 
 WIDEST_TERM, MOST_ENTRIES = 16, 2.0**22  # units of a term that is written as a table, and entries of all of these
@@ -76,8 +77,7 @@ class StateTerms:
         self.free = np.isnan(self.row)
         tilt = np.zeros(len(self.row)) if evidence.tilt is None else np.asarray(evidence.tilt[0], float)
         self.units = np.flatnonzero(self.free & used)
-        self.number = np.full(len(self.row), -1)
-        self.number[self.units] = np.arange(len(self.units))
+        self.number = places_of(self.units, len(self.row))
         self.prior = np.stack([np.zeros(len(self.units)), tilt[self.units]])
         self.fields: list[FieldTerm] = []
         self.tables: dict[tuple[int, ...], np.ndarray] = {}

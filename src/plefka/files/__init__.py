@@ -1,8 +1,7 @@
 """Networks in files: `load`, `save` and `convert`, with one module for each format."""
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -23,7 +22,7 @@ from plefka.networks.markov import MarkovNetwork
 from plefka.networks.network import Network
 from plefka.runtime.registry import REGISTRABLE, import_registering_modules
 from plefka.tables.disk import read, read_all, write
-from plefka.tables.table_files import PACKED
+from plefka.tables.table_files import PACKED, input_errors_name
 
 
 class FileFormat(NamedTuple):
@@ -108,7 +107,7 @@ def load(
     path = Path(path)
     suffix = _suffix(path)
     given = as_activation(activation) if isinstance(activation, str) else activation
-    with _errors_name(path):
+    with input_errors_name(path):
         if suffix in TABLE_FORMATS and given is not None:
             raise InvalidInput("activation is only for .json and .npz files; this format stores tables. Leave it out.")
         if suffix in FORMATS:
@@ -186,7 +185,7 @@ def load_tables(path: PathText) -> TableNetwork:
 
 def _read_tables(path: Path) -> "TableNetwork | BoltzmannMachine | MarkovNetwork":
     """What a file in a format of tables holds; a product of factors may be no tables."""
-    with _errors_name(path):
+    with input_errors_name(path):
         return _module(_suffix(path)).loads(read(path))
 
 
@@ -204,7 +203,7 @@ def load_evidence(path: PathText) -> dict[int, str] | list[dict[int, str]]:
     {0: '1', 3: '0'}
     """
     path = Path(path)
-    with _errors_name(path):
+    with input_errors_name(path):
         if not path.name.lower().removesuffix(PACKED).endswith(".evid"):
             raise InvalidFile("the name of an evidence file must end with .evid or .evid.gz.")
         return loads_evidence(read(path))
@@ -247,7 +246,7 @@ def convert(source: PathText, target: PathText, approximate: float | None = None
         tables = tabled(tables)
         write({target: _table_writer(target)(tables if approximate is None else expanded(tables, forms))})
     else:
-        with _errors_name(source):
+        with input_errors_name(source):
             network = network_of(tables, approximate)
         save(network, target)
     return forms
@@ -257,15 +256,6 @@ def stored_in(path: Path) -> tuple[Path, ...]:
     """The files that the name of a network stands for; a name NET.csv stands for two of them."""
     suffix = _suffix(path)
     return FORMATS[suffix].files(path) if suffix in FORMATS else (path,)
-
-
-@contextmanager
-def _errors_name(path: Path) -> Iterator[None]:
-    """Whatever is wrong inside is said of this file."""
-    try:
-        yield
-    except InvalidInput as error:
-        raise InvalidFile(f"{path}: {error}") from error
 
 
 def _suffix(path: Path) -> str:

@@ -3,8 +3,6 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from plefka.errors import InvalidMethod
 from plefka.mean_field.schemes import SecondOrder
 from plefka.methods.method import (
@@ -18,6 +16,7 @@ from plefka.methods.method import (
     tolerance,
 )
 from plefka.methods.registry import METHODS, library_method
+from plefka.networks.index_arrays import mask_of
 
 if TYPE_CHECKING:
     from plefka.networks.network import Network
@@ -76,9 +75,7 @@ class Conditioned(Method):
         units = [network.index(name) for name in self.names]
         if len(set(units)) < len(units):
             raise InvalidMethod(f"units must be distinct; got {self.units!r}.")
-        mask = np.zeros(network.size, bool)
-        mask[units] = True
-        return mask
+        return mask_of(units, network.size)
 
 
 @library_method("mixture", place=5)

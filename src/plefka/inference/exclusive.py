@@ -26,6 +26,7 @@ from plefka.methods.posterior import (
 )  # fmt: skip
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence, ExclusiveGroup
+from plefka.networks.index_arrays import mask_of
 from plefka.networks.network import Network
 from plefka.runtime.precision import is_traced
 
@@ -47,8 +48,7 @@ def with_group(network: Network, evidence: Evidence, exclusive: Any) -> Evidence
         raise InvalidInput(
             f"exclusive must name at least two units, each once; got {listed(map(repr, names)) or 'none'}."
         )
-    members = np.zeros(network.size, bool)
-    members[units] = True
+    members = mask_of(units, network.size)
     return evidence._replace(exclusive=ExclusiveGroup(members, not isinstance(exclusive, str) and None in exclusive))
 
 

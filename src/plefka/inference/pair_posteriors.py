@@ -27,6 +27,7 @@ from plefka.methods.method import Method
 from plefka.methods.posterior import EXACT, OBSERVED, Accuracy, Status, normalised
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.fields import bits
+from plefka.networks.index_arrays import mask_of
 from plefka.networks.network import Network
 from plefka.progress import progress
 from plefka.reduction.reduce import reduce
@@ -205,8 +206,7 @@ def _of_rows(solution: "Solution", method: Method, places: np.ndarray) -> _Covar
     states = np.full((1 + len(hidden) * (1 if one_sided else 2), len(places)), np.nan)  # the first is the evidence
     states[np.arange(1, len(states)), np.resize(hidden, len(states) - 1)] = 1.0
     states[1 + len(hidden) :] -= 1.0
-    means, is_exact, wanted = np.zeros(states.shape), True, np.zeros(network.size, bool)
-    wanted[places] = True
+    means, is_exact, wanted = np.zeros(states.shape), True, mask_of(places, network.size)
     given = solution.evidence
     if network.is_normalised:
         given = given._replace(wanted=EdgeList.of(network.storage).graph.with_ancestors(wanted))

@@ -6,8 +6,7 @@ import numpy as np
 
 from plefka.errors import MethodDoesNotApply
 from plefka.learning import likelihood
-from plefka.learning.checkpoint import beginning
-from plefka.learning.gradient_step import Batch, Outcome, StepSettings, TrainingState, step
+from plefka.learning.gradient_step import Batch, StepResult, StepSettings, TrainingState, step
 from plefka.learning.parameters import Parametrisation, adam
 from plefka.learning.patterns import Data, Piece, batch_places, complete
 from plefka.learning.steps import BatchNumber, LearningRun, Steps, max_steps
@@ -113,9 +112,7 @@ class FreeEnergySteps(Steps):
         """Whose means are searched."""
         return self.run.method
 
-    def take(
-        self, state: TrainingState, piece: Piece, when: BatchNumber, *, stop: bool
-    ) -> tuple[TrainingState, Outcome]:
+    def take(self, state: TrainingState, piece: Piece, when: BatchNumber, *, stop: bool) -> StepResult:
         run, devices, places = self.run, self.run.devices, len(piece.numbers)
         numbers, rows, counts = self.own_rows(piece)
         average = run.data.total / self.num_batches
@@ -152,9 +149,6 @@ class FreeEnergySteps(Steps):
         places = batch_places(run.batch_size, len(run.data), run.devices.count)
         numbers = run.network.num_edges * places * (run.network.stack or 1) + STEP_COST
         return (epoch + EPOCHS_AHEAD) * self.num_batches * numbers // OPTIMISED_AFTER
-
-    def identity(self) -> dict[str, Any]:
-        return beginning(self.run.network)
 
     def exact(self, network: Any) -> Any:
         if self.summed is None:

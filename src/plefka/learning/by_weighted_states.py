@@ -17,7 +17,7 @@ from plefka.errors import InvalidInput, MethodDoesNotApply
 from plefka.inference.library import METHODS
 from plefka.learning import by_free_energy
 from plefka.learning.by_free_energy import SINGLE_NUMBERS, FreeEnergySteps
-from plefka.learning.gradient_step import Batch, Outcome, StepSettings, TrainingState
+from plefka.learning.gradient_step import Batch, StepResult, StepSettings, TrainingState
 from plefka.learning.parameters import Parametrisation, adam_of_any_size, with_step_size
 from plefka.learning.patterns import Data, Piece, complete
 from plefka.learning.recogniser import Recogniser, recognising_step
@@ -92,16 +92,12 @@ class WeightedSteps(FreeEnergySteps):
     def scheme(self) -> Any:
         return scheme_of(self.run.network, self.run.method)
 
-    def take(
-        self, state: TrainingState, piece: Piece, when: BatchNumber, *, stop: bool
-    ) -> tuple[TrainingState, Outcome]:
+    def take(self, state: TrainingState, piece: Piece, when: BatchNumber, *, stop: bool) -> StepResult:
         if when == (0, 0) and self.run.optimizer is adam_of_any_size():
             state = with_best_step_size(self, state)
         return self.step(state, piece, when, stop=stop)
 
-    def step(
-        self, state: TrainingState, piece: Piece, when: BatchNumber, *, stop: bool = False
-    ) -> tuple[TrainingState, Outcome]:
+    def step(self, state: TrainingState, piece: Piece, when: BatchNumber, *, stop: bool = False) -> StepResult:
         """One step, by whatever the means come from."""
         if not isinstance(self.keeper, Recogniser):
             return super().take(state, piece, when, stop=stop)

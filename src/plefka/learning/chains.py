@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from plefka.errors import InvalidInput
 from plefka.exact.cost import WORK_PER_SECOND
 from plefka.learning.annealed import MOST_SCORED_ROWS, frequencies
-from plefka.learning.gradient_step import Outcome, TrainingState
+from plefka.learning.gradient_step import StepResult, TrainingState
 from plefka.learning.honest_score import HonestScore
 from plefka.learning.machine_steps import Gradient, MachineSteps, Rows, in_own_values
 from plefka.learning.pair_moments import outer
@@ -75,9 +75,7 @@ class ByChains(MachineSteps):
         slope, second = jax.tree.map(lambda a, b: a - n * b, (first, second), free)
         return Gradient(0.0, n, n, slope, second, first)
 
-    def take(
-        self, state: TrainingState, piece: Piece, when: BatchNumber, *, stop: bool
-    ) -> tuple[TrainingState, Outcome]:
+    def take(self, state: TrainingState, piece: Piece, when: BatchNumber, *, stop: bool) -> StepResult:
         """The step is one of the parameters that steps have led to, which are others than those learned so far."""
         after, outcome = super().take(state._replace(free=self.memory[4]), piece, when, stop=stop)
         return after._replace(free=self.learned(state.free, after.free)), outcome

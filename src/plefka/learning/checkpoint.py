@@ -1,6 +1,5 @@
 """Checkpoints: everything that the next epoch needs, with the fingerprint of the run, which alone resumes from it."""
 
-import hashlib
 import io
 import json
 import time
@@ -18,7 +17,7 @@ from plefka.files.archive import Archive
 from plefka.learning.devices import Devices
 from plefka.learning.gradient_step import TrainingState
 from plefka.learning.steps import LearningRun, Steps
-from plefka.networks.fingerprint import activation_text
+from plefka.networks.fingerprint import digest
 from plefka.runtime.precision import is_key
 from plefka.runtime.programs import Program
 from plefka.runtime.version import __version__
@@ -51,20 +50,6 @@ def fingerprint(run: LearningRun, steps: Steps, state: TrainingState) -> dict:
         "masks or frozen": digest(rules.moves),
         "shared": digest(rules.groups),
     }
-
-
-def beginning(network: Any) -> dict[str, str]:
-    """What identifies the belief network that a run begins with."""
-    numbers = digest((network.storage, network.bias, network.activation))
-    return {"activation": activation_text(network.activation), "start": numbers}
-
-
-def digest(tree: Any) -> str:
-    """Equal only for equal arrays of the same shapes and types."""
-    found = hashlib.sha256()
-    for array in map(np.asarray, jax.tree.leaves(tree)):
-        found.update(f"{array.dtype.str}{array.shape}".encode() + array.tobytes())
-    return found.hexdigest()
 
 
 def _sizes_of_steps(state: TrainingState, *, optimizer: Any, stacked: bool) -> Any:

@@ -3,39 +3,27 @@
 With several batches it is a step for each of them, on statistics that remember earlier ones.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from plefka.errors import InvalidInput, MethodDoesNotApply
-from plefka.learning.checkpoint import beginning
 from plefka.learning.factor_starts import FactorStarts
-from plefka.learning.gradient_step import Outcome, TrainingState
+from plefka.learning.gradient_step import Outcome, StepResult, TrainingState
 from plefka.learning.maximisation import Maximisation
-from plefka.learning.parameters import Parametrisation, adam
+from plefka.learning.parameters import adam
 from plefka.learning.patterns import Data, Patterns, Piece
 from plefka.learning.records import leap
 from plefka.learning.row_states import states_of, warm
 from plefka.learning.shared_states import IMPOSSIBLE, Families, Tally
-from plefka.learning.steps import BatchNumber, LearningRun, Steps
+from plefka.learning.steps import BatchNumber, LearningRun, RunSettings, Steps
 from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy
 from plefka.networks.belief import BeliefNetwork
-from plefka.tables.dataset import MISSING
 
 GAIN = 0.6  # of statistics with several batches: step t counts as (t + 2)^-0.6 (Cappe & Moulines 2009)
 STEPS_WORK = 10  # multiply-adds of an epoch's steps for each case and coin, about
 SETTLED = 1e-5  # a gain per row and epoch that is none
-
-
-class EmSettings(NamedTuple):
-    """What no step changes."""
-
-    rules: Parametrisation
-    l1: float
-    l2: float
-    tol: float
-    stacked: bool = False
 
 
 def check(network: BeliefNetwork, method: Method) -> None:
@@ -59,14 +47,6 @@ def batch_size(data: Data, method: Method) -> int:
 def optimizer(data: Data, method: Method) -> Any:
     """In the place of one: maximisation steps need none."""
     return adam()
-
-
-def settings(
-    network: BeliefNetwork, data: Data, method: Method, rules: Parametrisation, penalties: tuple[float, float],
-    tol: float,
-) -> EmSettings:  # fmt: skip
-    """What every step of a run has in common."""
-    return EmSettings(rules, *penalties, tol)
 
 
 class Keeper:
@@ -95,15 +75,13 @@ class ExpectationSteps(Steps):
         if run.optimizer is not adam():
             raise InvalidInput(f"{run.method} takes no steps of an optimizer; leave it out, or take G12 instead.")
         self.families, self.data = Families(run.network), run.data
-        self.values = values_of(run.data)
+        self.values = run.data.whole_values()
         self.states = states_of(self.families, self.values, run.method.states)
         self.maximisation = Maximisation(self.families, run)
         self.keeper = Keeper(self.states, self.maximisation.moves.shape, batches=self.num_batches > 1)
         self.seed = next(z for z in (run.method.seed, run.seed, 0) if z is not None)
 
-    def take(
-        self, state: TrainingState, piece: Piece, when: BatchNumber, *, stop: bool
-    ) -> tuple[TrainingState, Outcome]:
+    def take(self, state: TrainingState, piece: Piece, when: BatchNumber, *, stop: bool) -> StepResult:
         rng = np.random.default_rng([self.seed, 1, *when])
         places = np.flatnonzero(piece.counts)
         rows, counts = piece.numbers[places], piece.counts[places]
@@ -156,9 +134,6 @@ class ExpectationSteps(Steps):
 
     # ---- what came of it ---------------------------------------------------------------------------------------------
 
-    def identity(self) -> dict[str, Any]:
-        return beginning(self.run.network)
-
     def exact(self, network: Any) -> Any:
         if not self.states.exact:
             return np.nan
@@ -183,11 +158,4 @@ class ExpectationSteps(Steps):
         return Accuracy.EXACT if self.states.exact else Accuracy.LOWER_BOUND
 
 
-def values_of(data: Patterns) -> np.ndarray:
-    """0, 1 or MISSING of all units, (rows, units)."""
-    values = np.full((len(data), data.size), MISSING, np.int8)
-    values[:, data.units] = data.values
-    return values
-
-
-steps = ExpectationSteps
+settings, steps = RunSettings.of, ExpectationSteps

@@ -77,6 +77,9 @@ class Outcome(NamedTuple):
     stop: Any = None  # of several devices: how many were asked to stop
 
 
+StepResult = tuple[TrainingState, Outcome]  # the state after a step, and what its batch has shown before
+
+
 def solve_rows(settings: StepSettings, parameters: Any, batch: Batch) -> tuple[Any, Any, Any]:
     """The free energy of every row as a function of the parameters at fixed means, the status, and the new theta.
 
@@ -181,14 +184,14 @@ def _objective(free: Any, settings: StepSettings, start: Any, batch: Batch, shar
 def _step(
     state: TrainingState, settings: StepSettings, start: Any, batch: Batch,
     *, optimizer: Any, mesh: Mesh | None = None, keep: bool = True,
-) -> tuple[TrainingState, Outcome]:  # fmt: skip
+) -> StepResult:  # fmt: skip
     """The state after a step; `start`: the parameters that the network had before the first one; `optimizer`: of optax.
 
     The devices of a mesh have rows of their own, and all come to the same state. `keep`: whether these hand the
     solutions of their rows to each other.
     """
 
-    def step_of_one(batch: Batch, state: TrainingState, start: Any, theta: Any) -> tuple[TrainingState, Outcome]:
+    def step_of_one(batch: Batch, state: TrainingState, start: Any, theta: Any) -> StepResult:
         own, shares = batch._replace(theta=theta), 1 if mesh is None else mesh.size
         gradient, outcome = jax.grad(_objective, has_aux=True)(state.free, settings, start, own, shares)
         if mesh is not None:
@@ -196,7 +199,7 @@ def _step(
         updates, memory = optimizer.update(gradient, state.optimizer, state.free)
         return TrainingState(jax.tree.map(jnp.add, state.free, updates), memory), outcome
 
-    def of_stack(state: TrainingState, start: Any, batch: Batch) -> tuple[TrainingState, Outcome]:
+    def of_stack(state: TrainingState, start: Any, batch: Batch) -> StepResult:
         one = partial(step_of_one, batch)
         return (jax.vmap(one) if settings.stacked else one)(state, start, batch.theta)
 

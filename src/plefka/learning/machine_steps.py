@@ -9,37 +9,26 @@ from abc import abstractmethod
 from functools import partial
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from plefka.inference.infer import infer
 from plefka.learning.annealed import exact_seconds
-from plefka.learning.checkpoint import digest
-from plefka.learning.gradient_step import Outcome, TrainingState
+from plefka.learning.gradient_step import Outcome, StepResult, TrainingState
 from plefka.learning.pair_moments import Moments, outer
-from plefka.learning.parameters import Parametrisation, SlowingDescent
+from plefka.learning.parameters import SlowingDescent
 from plefka.learning.patterns import Patterns, Piece, complete, leaves_independent
-from plefka.learning.steps import BatchNumber, LearningRun, Steps
+from plefka.learning.steps import BatchNumber, LearningRun, RunSettings, Steps
 from plefka.methods.posterior import Accuracy
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.evidence import Evidence
+from plefka.networks.fingerprint import digest
 from plefka.runtime.programs import Program
 
 SEARCHED, FREE_ROWS = 4, 500  # rows of machines need no search: a part of its work; passes of the free machine
 STEP_SECONDS = 0.05  # seconds of the exact ln Z that is computed after every epoch
 GRADIENT_WORK = 2**25  # multiply-adds of the rows of a restricted machine, for the same
-
-
-class MachineSettings(eqx.Module):
-    """What no step changes."""
-
-    rules: Parametrisation
-    l1: Any
-    l2: Any
-    tol: Any
-    stacked: bool = eqx.field(static=True)
 
 
 class Gradient(NamedTuple):
@@ -76,9 +65,7 @@ class MachineSteps(Steps):
         """Where the parameters of a machine should move to."""
         return in_own_values(machine, of)
 
-    def take(
-        self, state: TrainingState, piece: Piece, when: BatchNumber, *, stop: bool
-    ) -> tuple[TrainingState, Outcome]:
+    def take(self, state: TrainingState, piece: Piece, when: BatchNumber, *, stop: bool) -> StepResult:
         rows, machines = self.own_rows(piece), self.each(self.network(state.free))
         own = [self.of(number, machine, rows, when) for number, machine in enumerate(machines)]
         found, stopped = self._of_all_processes(own, stop)
@@ -171,7 +158,7 @@ def in_own_values(machine: BoltzmannMachine, gradient: Gradient) -> tuple[Any, n
     return jax.tree.map(lambda g, sums: (4 * g - 2 * sums) / T, second, ends), 2 * first / T
 
 
-def _moved(state: TrainingState, settings: MachineSettings, start: Any, slope: Any, average: Any, *, optimizer: Any):
+def _moved(state: TrainingState, settings: RunSettings, start: Any, slope: Any, average: Any, *, optimizer: Any):
     """The state after a step uphill, of ln P per row less the penalties.
 
     With l1, a weight that would change its sign becomes 0, and a weight of 0 stays so where that is steeper.
@@ -198,7 +185,7 @@ def _moved(state: TrainingState, settings: MachineSettings, start: Any, slope: A
 
 
 def moved_plainly(
-    state: TrainingState, settings: MachineSettings, start: Any, slope: Any, average: float, optimizer: SlowingDescent
+    state: TrainingState, settings: RunSettings, start: Any, slope: Any, average: float, optimizer: SlowingDescent
 ) -> TrainingState:
     """The same of one machine whose parameters are the free numbers themselves, in NumPy."""
 

@@ -4,9 +4,8 @@ A coin (a prior, a leak, a link) is on with p = on / thrown, with the cases that
 which are -ln(1 - p), adds cases that are off. Coins that are shared are counted together.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import jax
 import numpy as np
 
 from plefka.learning.family_counts import LARGEST_LEAK
@@ -19,18 +18,13 @@ LEAST_LEARNED = 1e-300  # a number that is learned stays above 0, where it could
 NEWTON = 20  # steps, where weights have a quadratic penalty
 
 
-def float_array(z: Any) -> np.ndarray:
-    """As numbers."""
-    return np.asarray(z, float)
-
-
 class Maximisation:
     """From a tally to the numbers: what moves, what moves together, what is added to the counts."""
 
     def __init__(self, families: Families, run: "LearningRun"):
         rules, parameters = run.settings.rules, run.network.parameters
-        self.moves = families.matrix(jax.tree.map(float_array, rules.moves_in(parameters))) > 0
-        self.groups = families.matrix(jax.tree.map(float_array, rules.groups)).astype(int)
+        self.moves = families.matrix(rules.moves_in(parameters)) > 0
+        self.groups = families.matrix(rules.groups).astype(int)
         self.l1, self.l2 = run.settings.l1 * run.data.total, run.settings.l2 * run.data.total
         cases = run.method.smoothing
         self.on, self.off = np.zeros(self.moves.shape), np.full(self.moves.shape, float(cases))

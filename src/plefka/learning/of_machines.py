@@ -12,12 +12,12 @@ from plefka.exact.exact_method import Exact
 from plefka.inference.library import parse_method
 from plefka.learning.annealed import exact_seconds
 from plefka.learning.chains import ByChains
-from plefka.learning.machine_steps import Gradient, MachineSettings, MachineSteps, Rows
+from plefka.learning.machine_steps import Gradient, MachineSteps, Rows
 from plefka.learning.pair_moments import LINEAR_RESPONSE, beyond_second_order, moments, outer
-from plefka.learning.parameters import Parametrisation, SlowingDescent, adam, slowing_adam
+from plefka.learning.parameters import SlowingDescent, adam, slowing_adam
 from plefka.learning.patterns import Data, Patterns, complete, coupled_within, leaves_independent
 from plefka.learning.semi_restricted import SemiRestricted, neighbours_sums
-from plefka.learning.steps import BatchNumber, LearningRun, max_steps
+from plefka.learning.steps import BatchNumber, LearningRun, RunSettings, max_steps
 from plefka.messages.message_methods import Bethe
 from plefka.methods.for_learning import ForLearning, Persistent, PseudoLikelihood
 from plefka.methods.method import Method, does_not_apply
@@ -79,13 +79,7 @@ def optimizers_of(method: Method, *, is_complete: bool) -> Callable[..., Any]:
     return slowing_adam if is_complete or isinstance(method, PseudoLikelihood) else SlowingDescent
 
 
-def settings(
-    machine: BoltzmannMachine, data: Data, method: Method, rules: Parametrisation, penalties: tuple[float, float],
-    tol: float,
-) -> MachineSettings:  # fmt: skip
-    """What every step of a run has in common."""
-    return MachineSettings(rules, *penalties, tol, machine.stack is not None)
-
+settings = RunSettings.of
 
 # ---- where gradients come from ---------------------------------------------------------------------------------------
 

@@ -15,9 +15,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.errors import InvalidInput, InvalidNetwork, MissingExtra
+from plefka.errors import InvalidInput, InvalidNetwork
 from plefka.networks.activations import namespace, softplus
 from plefka.networks.blocks import Blocks
+from plefka.runtime import extras
 
 STEP_SIZE = 0.05
 HALVED_AFTER = 200  # steps of Adam, where they become shorter
@@ -176,32 +177,23 @@ def _shared(free: Any, groups: Any, moves: Any, count: int) -> Any:
     return jax.tree.map(lambda x, g: jnp.where(g > 0, means[g], x), free, groups)
 
 
-def optax_or_error() -> Any:
-    """The library, or what to install."""
-    try:
-        import optax
-    except ImportError as error:
-        raise MissingExtra("optax", "learn", "learning") from error
-    return optax
-
-
 @lru_cache
 def adam(step_size: float = STEP_SIZE) -> Any:
     """Adam: the gradient's size changes a thousandfold between a start near zero and the end, and between schemes.
 
     One and the same for a step size, as a program is compiled for each optimiser.
     """
-    return optax_or_error().adam(step_size)
+    return extras.optax().adam(step_size)
 
 
 @lru_cache
 def adam_of_any_size() -> Any:
     """Steps that fall as 1 / sqrt(1 + t / 200): on Plants they lead further than those that fall as 1 / t do."""
-    return optax_or_error().inject_hyperparams(_slowing)(learning_rate=MIDDLE)
+    return extras.optax().inject_hyperparams(_slowing)(learning_rate=MIDDLE)
 
 
 def _slowing(learning_rate: Any) -> Any:
-    optax = optax_or_error()
+    optax = extras.optax()
     return optax.chain(
         optax.scale_by_adam(),
         optax.scale_by_schedule(lambda t: -jnp.minimum(1, (1 + t) / FULL_AFTER) / jnp.sqrt(1 + t / SHORTER_AFTER)),
@@ -218,7 +210,7 @@ def with_step_size(state: Any, size: Any) -> Any:
 @lru_cache
 def slowing_adam(step_size: float = STEP_SIZE) -> Any:
     """Adam with steps that fall as 1 / (1 + t / 200): random gradients do not settle with steps of one size."""
-    return optax_or_error().adam(lambda count: step_size / (1 + count / HALVED_AFTER))
+    return extras.optax().adam(lambda count: step_size / (1 + count / HALVED_AFTER))
 
 
 class SlowingDescent(NamedTuple):

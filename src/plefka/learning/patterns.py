@@ -101,6 +101,12 @@ class Patterns(Data):
         """How often each column is on, never 0 or 1."""
         return (self.counts @ (self.values == 1) + 0.5) / (self.counts @ (self.values != MISSING) + 1)
 
+    def whole_values(self) -> np.ndarray:
+        """0, 1 or MISSING of all units, (patterns, units)."""
+        values = np.full((len(self), self.size), MISSING, np.int8)
+        values[:, self.units] = self.values
+        return values
+
     def rows(self, index: Any = slice(None)) -> np.ndarray:
         """Some patterns as evidence."""
         return self.evidence(self.values[index])

@@ -112,9 +112,8 @@ class Records:
     def with_rows(self, rows: Any, weights: Any = None, id_columns: Any = None) -> "Records":
         """With what further rows say."""
         patterns = as_patterns(self.coins.network, rows, weights, id_columns=id_columns)
-        values = np.full((len(patterns), patterns.size), MISSING, np.int8)
-        values[:, patterns.units] = patterns.values
-        hidden, seen = np.zeros(len(values), bool), self.seen
+        values, seen = patterns.whole_values(), self.seen
+        hidden = np.zeros(len(values), bool)
         for first in range(0, len(values), at_once := max(1, UNITS_AT_ONCE // patterns.size)):
             hidden[first : first + at_once] = self.hidden(values[first : first + at_once]).any(axis=1)
             told = first + np.flatnonzero(~hidden[first : first + at_once])

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.edge_list import EdgeList
+from plefka.networks.fields import bits
 from plefka.tables.dataset import MISSING
 
 SHARED_NUMBERS = 2**27  # rows times states, of which all rows have the same, times units
@@ -20,8 +22,7 @@ class Families:
     """The numbers -ln(1 - p) of a network in a matrix (units, 1 + parents): a leak or prior, then links to parents."""
 
     def __init__(self, network: BeliefNetwork):
-        self.network, self.edges = network, network.storage.to_sparse() != 0
-        self.parents = np.unique(self.edges.indices)
+        self.network, self.parents = network, np.unique(EdgeList.of(network.storage).parent)
         self.place = np.zeros(network.size, int)
         self.place[self.parents] = 1 + np.arange(len(self.parents))
 
@@ -42,14 +43,10 @@ class Families:
 
     def hidden(self, values: np.ndarray) -> np.ndarray:
         """Which parents are hidden above something that is known, (rows, parents)."""
-        edges = self.edges.toarray()
-        above = edges.astype(float)
-        while True:
-            further = np.minimum(above + above @ above, 1.0)
-            if (further == above).all():
-                break
-            above = further
-        known = values != MISSING
+        size, known = self.network.size, values != MISSING
+        found = EdgeList.of(self.network.storage).graph.ancestors_by_row(np.eye(size, dtype=bool))
+        above = np.zeros((size, size))
+        above[found.row, found.unit] = 1.0
         return ((known @ above > 0) & ~known)[:, self.parents]
 
 
@@ -77,11 +74,6 @@ def logs(p: np.ndarray) -> np.ndarray:
         return np.maximum(np.log(p), NEVER)
 
 
-def bits_of(numbers: np.ndarray, width: int) -> np.ndarray:
-    """(numbers, width), bool."""
-    return (numbers[:, None] >> np.arange(width)) & 1 > 0
-
-
 class SharedStates:
     """All states of hidden units that no row observes, above units without children: the same for every row."""
 
@@ -90,7 +82,8 @@ class SharedStates:
     def __init__(self, families: Families, values: np.ndarray):
         self.on, self.off = ((values == z) * 1.0 for z in (1, 0))
         self.parents = families.parents
-        self.states = bits_of(np.arange(2 ** len(self.parents)), len(self.parents)) * 1.0
+        states = bits(np.arange(2 ** len(self.parents)), np.arange(len(self.parents))).T
+        self.states = states.astype(float, order="C")
         self.acting = coins_acting(self.states)
         self.memory = ()
 

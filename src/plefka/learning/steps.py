@@ -3,15 +3,37 @@
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import numpy as np
 
 from plefka.inference.library import METHODS
 from plefka.learning.devices import Devices
-from plefka.learning.gradient_step import Outcome, TrainingState, parameters_of
+from plefka.learning.gradient_step import StepResult, TrainingState, parameters_of
+from plefka.learning.parameters import Parametrisation
 from plefka.learning.patterns import Data, Patterns, Piece
+from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy
+from plefka.networks.fingerprint import activation_text, digest
 
 ROW_WORK = 30  # passes over the edges that a row takes, about: those of a search, and a gradient
+
+
+class RunSettings(eqx.Module):
+    """What no step changes, where a step needs no more than this."""
+
+    rules: Parametrisation
+    l1: Any
+    l2: Any
+    tol: Any
+    stacked: bool = eqx.field(static=True)
+
+    @classmethod
+    def of(
+        cls, network: Any, data: Data, method: Method, rules: Parametrisation, penalties: tuple[float, float],
+        tol: float,
+    ) -> "RunSettings":  # fmt: skip
+        """What every step of a run has in common."""
+        return cls(rules, *penalties, tol, network.stack is not None)
 
 
 class LearningRun(NamedTuple):
@@ -55,17 +77,17 @@ class Steps(ABC):
         self.num_batches = -(-len(run.data) // run.batch_size)
 
     @abstractmethod
-    def take(
-        self, state: TrainingState, piece: Piece, when: BatchNumber, *, stop: bool
-    ) -> tuple[TrainingState, Outcome]:
+    def take(self, state: TrainingState, piece: Piece, when: BatchNumber, *, stop: bool) -> StepResult:
         """The state after the step of a batch, and what the batch has shown; `stop`: whether this process should."""
 
     def recall(self, memory: Any) -> None:  # noqa: B027
         """Go on with the memory of an earlier run, where this one keeps the like."""
 
-    @abstractmethod
     def identity(self) -> dict[str, Any]:
-        """What identifies a run of this kind, beside what all have in common."""
+        """What identifies a run of this kind beside what all have in common: the belief network it begins with."""
+        network = self.run.network
+        numbers = digest((network.storage, network.bias, network.activation))
+        return {"activation": activation_text(network.activation), "start": numbers}
 
     @abstractmethod
     def exact(self, network: Any) -> Any:

@@ -22,6 +22,7 @@ import scipy.sparse as sp
 
 from plefka.messages.message_sweeps import GROW, SMALLEST_STEP, next_step
 from plefka.messages.regions import Regions
+from plefka.networks.index_arrays import mask_of
 
 LARGEST_STEP, SWEEPS_WITH_GAIN = 0.5, 200  # of plain sweeps, which after so many must be twice as close as before
 FIRST_CHANGE, ROUNDING = 0.1, 1e-12  # by which beliefs of the first bound may be off; of a dual, relative to it
@@ -117,8 +118,7 @@ def states_of(region: tuple[int, ...], units: tuple[int, ...]) -> np.ndarray:
 def _allowed(sum_out: sp.csr_array, place: np.ndarray, size: int, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The states of outer and of inner regions that all regions allow."""
     while True:
-        inner = np.ones(size, bool)
-        inner[place[sum_out @ kept == 0]] = False
+        inner = ~mask_of(place[sum_out @ kept == 0], size)
         fewer = kept & (sum_out.T @ ~inner[place] == 0)
         if (fewer == kept).all():
             return kept, inner

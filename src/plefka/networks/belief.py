@@ -18,6 +18,7 @@ from plefka.networks.diagnosis import diagnosis
 from plefka.networks.edges import Edges
 from plefka.networks.fields import log_joint
 from plefka.networks.hierarchy import Hierarchy
+from plefka.networks.index_arrays import mask_of
 from plefka.networks.neighbourhood import Edge
 from plefka.networks.network import Network
 from plefka.networks.storage import Storage
@@ -277,9 +278,7 @@ class BeliefNetwork(Network):
     @property
     def roots(self) -> np.ndarray:
         """Which units have no parents, as a mask (n,). In a diagnosis network these are the causes."""
-        found = np.ones(self.size, bool)
-        found[self.storage.edge_list()[0]] = False
-        return found
+        return ~mask_of(self.storage.edge_list()[0], self.size)
 
     @property
     def parameters(self) -> tuple[PyTree, np.ndarray]:

@@ -18,6 +18,7 @@ from jaxtyping import Array, Float
 
 from plefka.networks.activations import AnyArray, namespace
 from plefka.networks.graph import Graph
+from plefka.networks.index_arrays import places_of
 from plefka.networks.storage import Products, Storage
 from plefka.runtime.value_cache import cached_for
 
@@ -51,8 +52,7 @@ class EdgeList:
 
     def between(self, units: np.ndarray) -> "EdgeList":
         """The edges between some units, which are numbered anew in this order."""
-        number = np.full(self.size, -1)
-        number[units] = np.arange(len(units))
+        number = places_of(units, self.size)
         child, parent = number[self.child], number[self.parent]
         inside = (child >= 0) & (parent >= 0)
         return EdgeList(child[inside], parent[inside], self.weight[inside], len(units))

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from plefka.networks.index_arrays import mask_of, ranges
 from plefka.networks.topological_sweep import DEEP, Sweep
 
 LONGEST_PATH = 20  # units of a cycle that are printed
@@ -74,9 +75,7 @@ class Graph:
 
     def children_of(self, units: np.ndarray) -> np.ndarray:
         """(units,): which ones have a parent among these, of which there is a mask."""
-        found = np.zeros(self.size, bool)
-        found[self.child[units[self.parent]]] = True
-        return found
+        return mask_of(self.child[units[self.parent]], self.size)
 
     def with_ancestors(self, units: np.ndarray) -> np.ndarray:
         """A mask of these units, of which there is a mask, and of all from which a path leads to one of them."""
@@ -84,8 +83,7 @@ class Graph:
         for _ in range(DEEP):
             if not newest.size:
                 return found
-            new = np.zeros(self.size, bool)
-            new[self.parent[self.by_child.of(newest)]] = True
+            new = mask_of(self.parent[self.by_child.of(newest)], self.size)
             newest = np.flatnonzero(new & ~found)
             found |= new
         return self._with_further_ancestors(found, newest)
@@ -223,11 +221,6 @@ def cycle_text(names: Sequence[str], cycle: list[int]) -> str:
     if len(left_out) > 1:
         path[LONGEST_PATH // 2 : -LONGEST_PATH // 2] = [f"... {len(left_out)} more ..."]
     return " -> ".join(path)
-
-
-def ranges(counts: np.ndarray) -> np.ndarray:
-    """0, 1, ..., counts[0] - 1, 0, 1, ..., counts[1] - 1, ..."""
-    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 def _new(found: np.ndarray, keys: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Shaped
 
-from plefka.networks.graph import ranges
+from plefka.networks.index_arrays import ranges
 
 BUCKET_WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 TABLE_WIDTHS = (2, 5, 12, 32)  # and twice that, and so on: few of them, as each is compiled by itself

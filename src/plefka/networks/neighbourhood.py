@@ -8,6 +8,7 @@ import numpy as np
 from plefka.errors import InvalidInput, InvalidNetwork
 from plefka.networks.activations import Table
 from plefka.networks.edge_list import EdgeList
+from plefka.networks.index_arrays import mask_of
 from plefka.networks.units import Unit, units_of
 
 if TYPE_CHECKING:
@@ -60,8 +61,7 @@ def units_around(network: "BeliefNetwork", around: str | int | Sequence[str | in
     centres = [around] if isinstance(around, str | int | np.integer) else list(around)
     if not centres:
         raise InvalidInput("around must be a unit or a list of units; got an empty list.")
-    reached = np.zeros(network.size, bool)
-    reached[[network.index(unit) for unit in centres]] = True
+    reached = mask_of([network.index(unit) for unit in centres], network.size)
     for _ in range(min(hops, network.size)):
         beyond = np.concatenate([edges.child[reached[edges.parent]], edges.parent[reached[edges.child]]])
         if reached[beyond].all():

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from plefka.networks.index_arrays import places_of
+
 DEEP, NARROW = 128, 8  # levels from which units may be computed one by one, and units of a level up to which they are
 
 
@@ -38,8 +40,7 @@ class Sweep:
         is_acyclic = level is not None
         level = (np.bincount(target, minlength=size) > 0) * 1 if level is None else level
         units, unit_bounds = np.argsort(level, kind="stable"), _bounds(np.bincount(level, minlength=1))
-        place = np.empty(size, int)
-        place[units] = np.arange(size)
+        place = places_of(units, size)
         edges = np.argsort(place[target], kind="stable")
         first = _bounds(np.bincount(place[target], minlength=size))
         return cls(units, unit_bounds, edges, first[unit_bounds], source[edges], first[:-1], is_acyclic)

@@ -75,9 +75,7 @@ def _run(rows: StoredRows, activation: str, method: str, step_size: float) -> Le
 
 def chosen(rows: StoredRows, activation: str, choice: str) -> dict[str, Learned]:
     """Every scheme with the step size that is best for it."""
-    return {
-        method: max(some, key=lambda run: run.score(choice)) for method, some in runs(rows, activation).items() if some
-    }
+    return {method: max(some, key=lambda run: run.score(choice)) for method, some in runs(rows, activation).items()}
 
 
 def conditions(rows: StoredRows) -> str:

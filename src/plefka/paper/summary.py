@@ -64,12 +64,10 @@ def summaries(rows: StoredRows) -> dict[Key, Summary]:
 def summary(part: dict[str, np.ndarray]) -> Summary:
     done = part["status"] == "converged"
     error = part["error"][done].astype(float)
-    mean, standard_error = mean_and_error(error)
     every = part["error"].astype(float)
     of_all = mean_and_error(every[np.isfinite(every)])
     return Summary(
-        mean=mean,
-        standard_error=standard_error,
+        *mean_and_error(error),
         size=mean_and_error(np.abs(error))[0],
         networks=len(done),
         converged=float(done.mean()),

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from plefka.errors import InvalidFile, InvalidInput
+from plefka.errors import InvalidInput
 from plefka.plots.names import write_names
 from plefka.plots.style import axes_for, heading, plain
 from plefka.runtime import strict_json
 from plefka.tables import disk
+from plefka.tables.table_files import input_errors_name
 
 SMALLEST_SHOWN = 1e-6  # errors below are drawn there: at that size it is rounding
 
@@ -55,10 +56,8 @@ def _rows(trials: Any) -> list[Mapping[str, Any]]:
     """The trials as dictionaries, whatever holds them."""
     if isinstance(trials, str | os.PathLike):
         is_text = str(trials).lstrip()[:1] in ("{", "[")
-        try:
+        with input_errors_name("trials" if is_text else str(trials)):
             trials = strict_json.parse(str(trials).encode() if is_text else disk.read(Path(trials)))
-        except InvalidFile as error:
-            raise InvalidFile(f"{'trials' if is_text else trials}: {error}") from None
     if isinstance(trials, Mapping):
         trials = trials.get("methods", [trials])
     return trials.to_dict("records") if hasattr(trials, "columns") else list(trials)

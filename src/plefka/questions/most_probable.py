@@ -30,6 +30,7 @@ from plefka.methods.posterior import EXACT, UPPER_BOUND, Status
 from plefka.networks.evidence import Evidence, as_evidence
 from plefka.networks.fields import bits
 from plefka.networks.hierarchy import with_implied
+from plefka.networks.index_arrays import mask_of
 from plefka.networks.intervention import intervened, interventions
 from plefka.networks.markov import MarkovNetwork
 from plefka.networks.network import Network
@@ -125,8 +126,7 @@ def _checked(network: Network, evidence: Any, count: int, method: str) -> Eviden
 
 def _chosen(network: Network, given: Evidence, units: str | Sequence[str | int] | None) -> np.ndarray:
     """The units (n,) whose states are asked for, where they are hidden."""
-    found = np.zeros(network.size, bool)
-    found[chosen_units(network, "all" if units is None else units)] = True
+    found = mask_of(chosen_units(network, "all" if units is None else units), network.size)
     hidden = np.isnan(with_implied(network, given.rows)).any(axis=0)
     if not isinstance(units, str | None) and (found & ~hidden).any():
         name = network.names[np.flatnonzero(found & ~hidden)[0]]

@@ -15,6 +15,7 @@ from plefka.averages.parents import Parents
 from plefka.networks.activations import CERTAIN_FIELD, Activation, Mixed
 from plefka.networks.edge_list import EdgeList, fixed_point_along_edges
 from plefka.networks.incidence import SUMMED_WIDTHS
+from plefka.networks.index_arrays import places_of
 from plefka.reduction.ladder import rows_for, rung
 from plefka.reduction.question import Question
 from plefka.runtime.cores import on_all_cores
@@ -42,8 +43,7 @@ def predicted(
     for units, kind in _by_kind(edges.graph.groups(np.asarray(barren.any(axis=1))), h, activation):
         is_sum = by_field or (kind.has_linear_log_off and not kind.mixes_kinds)
         rule = partial(_by_sums, by_field=by_field) if is_sum else _by_averages
-        place = np.full(edges.size, -1)
-        place[units] = np.arange(len(units))
+        place = places_of(units, edges.size)
         inner = by_child.take(np.concatenate([np.arange(ends[unit], ends[unit + 1]) for unit in units.tolist()]))
         local = EdgeList(place[inner.child], inner.parent, inner.weight, len(units))
         step = max(1, EDGES_AT_ONCE // max(len(inner.child), 1))

@@ -16,7 +16,7 @@ from plefka.networks.belief import BeliefNetwork
 from plefka.networks.blocks import Blocks
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence
-from plefka.networks.graph import ranges
+from plefka.networks.index_arrays import mask_of, places_of, ranges
 from plefka.networks.parent_table import ParentTable
 from plefka.networks.storage import Storage
 from plefka.reduction.barren_draws import Averages, Uniforms, chances, with_summed
@@ -60,8 +60,7 @@ def reduce_by_row(network: BeliefNetwork, evidence: Evidence, kept: Any) -> "Red
     known = np.asarray(evidence.rows, float)[row, unit, None]
     tilt = np.zeros(known.shape) if evidence.tilt is None else np.asarray(evidence.tilt, float)[row, unit, None]
     sure = certain(flat, h, network.activation, known)
-    impossible = np.zeros(len(evidence.rows), bool)
-    impossible[row[(sure.unexplained | sure.contradicted)[:, 0]]] = True
+    impossible = mask_of(row[(sure.unexplained | sure.contradicted)[:, 0]], len(evidence.rows))
     known = np.where(impossible[row, None], known, sure.known)
     given = Given(flat, h, network.activation, known, tilt)
     named = False if np.ndim(kept) == 0 else np.asarray(kept)[unit, None]
@@ -105,9 +104,7 @@ class ReducedByRow:
     @property
     def deterministic_rows(self) -> np.ndarray:
         """The rows with edges of probability one between hidden units."""
-        found = np.zeros(len(self.rows), bool)
-        found[self.row[self.certain.deterministic[:, 0]]] = True
-        return found
+        return mask_of(self.row[self.certain.deterministic[:, 0]], len(self.rows))
 
     @cached_property
     def parts(self) -> list[Part]:
@@ -118,10 +115,8 @@ class ReducedByRow:
 
     def _groups(self, kept: np.ndarray, edges: EdgeList):
         """(rows, sizes of two layers, or of one matrix, or None) of all rows."""
-        row, child = self.row[kept], np.zeros(len(kept), bool)
-        child[edges.child] = True
-        several_levels = np.zeros(len(self.rows), bool)
-        several_levels[row[edges.parent[child[edges.parent]]]] = True
+        row, child = self.row[kept], mask_of(edges.child, len(kept))
+        several_levels = mask_of(row[edges.parent[child[edges.parent]]], len(self.rows))
         above, below = (np.bincount(row[which], minlength=len(self.rows)) for which in (~child, child))
         total = above + below
         parents = np.bincount(edges.child, minlength=len(kept))
@@ -138,9 +133,7 @@ class ReducedByRow:
             yield np.array(rows), shape
 
     def _part(self, kept: np.ndarray, edges: EdgeList, rows: np.ndarray, shape: Any) -> Part:
-        number = np.full(len(self.rows), -1)
-        number[rows] = np.arange(len(rows))
-        of_row = number[self.row[kept]]
+        of_row = places_of(rows, len(self.rows))[self.row[kept]]
         members = np.flatnonzero(of_row >= 0)
         inside = of_row[edges.child] >= 0
         some = edges.take(inside)
@@ -168,8 +161,7 @@ class ReducedByRow:
 
     def restored(self, part: Part, means: np.ndarray, slope: np.ndarray | None) -> tuple[np.ndarray, Any]:
         """The means (units, rows) of all units, nan where barren; of the rows of one part."""
-        number = np.full(len(self.rows), -1)
-        number[part.rows] = np.arange(len(part.rows))
+        number = places_of(part.rows, len(self.rows))
         there = number[self.row] >= 0
         full = self.rows[part.rows].T
         column, unit = number[self.row[there]], self.unit[there]
@@ -199,8 +191,7 @@ class ReducedByRow:
     def averages(self, part: Part, draws: JointDraws) -> Averages:
         """Over draws of the question's states."""
         barren, uniforms, h = self.barren_of(part), Uniforms(draws), np.asarray(self.network.bias, float)
-        column, sums = np.full(len(self.rows), -1), []
-        column[part.rows] = np.arange(len(part.rows))
+        column, sums = places_of(part.rows, len(self.rows)), []
         there, free = column[self.row] >= 0, self.given.hidden & self.left.counted
         for some in uniforms.chunks(barren.size):
             S = np.where(free, self._flat(part, np.moveaxis(draws.states[some], 0, -1), np.nan), self.given.known)
@@ -234,16 +225,14 @@ def _stored(edges: EdgeList, members, of_row, count: int, shape: Any, free: np.n
     """Where every unit is in its question, the weights of all rows, and how many units are searched."""
     slot = np.full(len(of_row), -1)
     if isinstance(shape, tuple) and shape[0] == "alone":
-        place = np.full(len(of_row), -1)
-        place[members] = np.arange(len(members))
+        place = places_of(members, len(of_row))
         alone = EdgeList(place[edges.child], place[edges.parent], edges.weight, len(members))
         layout = lay_out(alone, free[members], None, 1, network.activation)
         slot[members] = layout.place
         return slot, layout.storage, layout.num_searched
     if isinstance(shape, tuple):
         above, below, positions = shape
-        child = np.zeros(len(of_row), bool)
-        child[edges.child] = True
+        child = mask_of(edges.child, len(of_row))
         searched = above + below if free[members[child[members]]].any() else above
         for which, first in ((~child, 0), (child, above)):
             some = members[which[members]]

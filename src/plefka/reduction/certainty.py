@@ -16,6 +16,7 @@ from plefka.networks.activations import Activation, Mixed
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.fields import bits
+from plefka.networks.index_arrays import mask_of
 
 
 class Certain(NamedTuple):
@@ -154,9 +155,7 @@ class Possible:
         self._h = np.asarray(network.bias, float)
         self._linear = np.broadcast_to(self.activation.is_linear_off(self._h), self._h.shape)
         self._is_complete = True
-        involved = np.zeros(network.size, bool)
-        involved[list(observed)] = True
-        above = np.flatnonzero(edges.graph.with_ancestors(involved)).tolist()
+        above = np.flatnonzero(edges.graph.with_ancestors(mask_of(list(observed), network.size))).tolist()
         self._rules = [rule for unit in above if (rule := self._rule(unit)) is not None]
         self._around: dict[int, list[int]] = {}  # the rules that a unit is part of
         for number, rule in enumerate(self._rules):
@@ -182,10 +181,8 @@ class Possible:
 
     def _of_units(self, units: np.ndarray) -> list[int]:
         """The rules that any of these units is part of."""
-        seen = np.zeros(self.size, bool)
-        seen[units] = True
         number, unit = self._parts
-        return np.flatnonzero(np.bincount(number, seen[unit])).tolist()
+        return np.flatnonzero(np.bincount(number, mask_of(units, self.size)[unit])).tolist()
 
     @cached_property
     def _parts(self) -> tuple[np.ndarray, np.ndarray]:

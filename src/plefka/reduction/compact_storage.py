@@ -14,6 +14,7 @@ from plefka.networks.blocks import Blocks
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.edges import Edges
 from plefka.networks.incidence import SUMMED_WIDTHS, TABLE_WIDTHS
+from plefka.networks.index_arrays import places_of
 from plefka.networks.parent_table import ParentTable
 from plefka.networks.storage import Storage
 from plefka.reduction.ladder import layer_sizes, num_weights, rung, table_for
@@ -84,8 +85,7 @@ def sparsely(edges: EdgeList, ever_free: np.ndarray, table: tuple[int, int, int]
 
 def _in_table(edges: EdgeList, ever_free: np.ndarray, table: tuple[int, int, int]) -> StorageLayout:
     order = np.argsort(~ever_free, kind="stable")
-    place = np.empty(edges.size, int)
-    place[order] = np.arange(edges.size)
+    place = places_of(order, edges.size)
     storage = ParentTable.of_edges(place[edges.child], place[edges.parent], edges.weight, table)
     return StorageLayout(storage, place, table[0])
 

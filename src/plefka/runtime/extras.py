@@ -10,9 +10,13 @@ def pandas(purpose: str = "a table of data") -> Any:
     return imported("pandas", "data", purpose)
 
 
-def pyarrow(module: str = "pyarrow", purpose: str = "a .parquet file") -> Any:
+def pyarrow(module: str = "pyarrow") -> Any:
     """The package, or one of its modules."""
-    return imported(module, "data", purpose)
+    return imported(module, "data", "a .parquet file")
+
+
+def optax() -> Any:
+    return imported("optax", "learn", "learning")
 
 
 def openpyxl() -> Any:
@@ -29,9 +33,9 @@ def web_service() -> None:
         imported(package, "explorer", "the service")
 
 
-def distributed(purpose: str = "work on a cluster") -> Any:
+def distributed() -> Any:
     """Dask's scheduler and workers."""
-    return imported("distributed", "cluster", purpose)
+    return imported("distributed", "cluster", "work on a cluster")
 
 
 def imported(module: str, extra: str, purpose: str) -> Any:

@@ -13,12 +13,13 @@ from plefka.inference.ranking import Units, check_top, chosen_units, most_probab
 from plefka.inference.solution import Solution
 from plefka.inference.solution_tables import ACCURACY, ESTIMATES, LOG_LIKELIHOOD, ROW, STATUS, estimated_units
 from plefka.inference.solution_words import accuracies, status_word
-from plefka.learning.checkpoint import digest
 from plefka.methods.method import Method
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence
+from plefka.networks.fingerprint import digest
 from plefka.networks.hierarchy import without_implied
+from plefka.networks.index_arrays import mask_of, places_of
 from plefka.reduction.relevant import has_parts, narrowed, part_of
 from plefka.runtime import extras
 from plefka.runtime.version import __version__
@@ -104,14 +105,12 @@ class RowQuestion:
         """Of the part of the network that the block is about, and the units of this part."""
         network, units, wanted = self.network, np.arange(self.network.size), None
         if self.has_parts and len(self.units) < network.size:
-            asked = np.zeros(network.size, bool)
-            asked[self.units] = True
+            asked = mask_of(self.units, network.size)
             informed = asked | self.kept
             informed[block.observed] = informed[self.common.units] = True
             network, units = part_of(network, informed)
             wanted = EdgeList.of(self.network.storage).graph.with_ancestors(asked)[units]
-        place = np.full(self.network.size, -1)
-        place[units] = np.arange(len(units))
+        place = places_of(units, self.network.size)
         rows = np.full((block.num_rows, len(units)), np.nan)
         there = place[block.units] >= 0
         rows[:, place[block.units[there]]] = block.values()[:, there]

@@ -21,6 +21,7 @@ from plefka.methods.method import Method
 from plefka.methods.posterior import ESTIMATE
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import as_evidence
+from plefka.networks.index_arrays import places_of
 from plefka.progress import progress
 from plefka.questions.calibration_bins import CalibrationBins
 from plefka.runtime import extras
@@ -203,8 +204,7 @@ class TruthReader:
         self.column, self.by_row, self.ignored, self.unknown, self.known = column, by_row, {}, {}, 0
         self.units = {name: unit for unit, name in enumerate(asked.network.names)}
         self.names = np.array([asked.network.names[unit] for unit in asked.units], object)
-        self.place = np.full(asked.network.size, -1)
-        self.place[asked.units] = np.arange(len(asked.units))
+        self.place = places_of(asked.units, asked.network.size)
         self.labels = self._ranked(labels)
 
     def read(self, block: EvidenceBlock, first: int) -> tuple[list[str], np.ndarray, EvidenceBlock]:

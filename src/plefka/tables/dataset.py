@@ -14,7 +14,7 @@ import numpy as np
 from plefka.errors import InvalidFile, listed
 from plefka.tables.columns import Columns, IdColumns, Roles, of_arrow
 from plefka.tables.table import SAMPLE, NumberTable, numbers_in, state_words, table_roles
-from plefka.tables.table_files import errors_name_file, opened_parquet, suffix_of
+from plefka.tables.table_files import errors_name_file, opened_parquet, parquet_blocks, suffix_of
 from plefka.tables.values import Network, StateWords
 
 PARQUET_SUFFIX = ".parquet"
@@ -119,15 +119,12 @@ def as_dataset(source: Any, network: Network | None = None, id_columns: IdColumn
     if isinstance(source, Dataset):
         return source
     paths = _paths(source)
-    with opened_parquet(paths[0]) as file:
-        columns = [str(name) for name in file.schema_arrow.names]
-        first = next(file.iter_batches(SAMPLE), None)
-        values = [[] for _ in columns] if first is None else [of_arrow(column) for column in first.columns]
+    first = next(parquet_blocks(paths[0], SAMPLE))
     with errors_name_file(paths[0]):
-        roles = table_roles(Columns(columns, values), network, id_columns)
+        roles = table_roles(first, network, id_columns)
         own = state_words(network, roles)
     roles.report(f"{paths[0]}: ")
-    chosen = [columns[at] for at in roles.units]
+    chosen = [(first.names or [])[at] for at in roles.units]
     groups = tuple(_groups(paths, chosen))
     if not groups or not chosen:
         raise InvalidFile(f"{source}: a table must have at least one row and one column.")

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plefka.errors import InvalidFile, InvalidInput, PlefkaError
+from plefka.errors import InvalidInput, PlefkaError
 from plefka.tables.columns import VISIT, Columns, IdColumns, Roles, is_frame, of_frame, roles_of, visits
-from plefka.tables.table_files import errors_name_file, file_blocks, mapped_array, suffix_of
+from plefka.tables.table_files import errors_name_file, file_blocks, input_errors_name, mapped_array, suffix_of
 from plefka.tables.values import (
     NAN,
     NO_STATE,
@@ -164,10 +164,8 @@ def units_of(network: Network, names: list[str] | None, width: int) -> np.ndarra
 
 def table_units(network: Network, table: NumberTable) -> np.ndarray:
     """The unit of every column of a table."""
-    try:
+    with input_errors_name(table.path):
         return units_of(network, table.names, table.values.shape[1])
-    except InvalidInput as error:
-        raise InvalidFile(f"{table.path}: {error}") from error
 
 
 def evidence_of(network: Network, units: np.ndarray, values: Any) -> np.ndarray:

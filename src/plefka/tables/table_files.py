@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from plefka.errors import InvalidFile, PlefkaError, first_repeated, nearest
+from plefka.errors import InvalidFile, InvalidInput, PlefkaError, first_repeated, nearest
 from plefka.runtime import extras
 from plefka.tables.columns import Columns, of_arrow, of_mappings
 from plefka.tables.delimited import NumberedLines, delimited_lines
@@ -61,6 +61,15 @@ def errors_name_file(path: Path) -> Iterator[None]:
     except PlefkaError:
         raise
     except ValueError as error:
+        raise InvalidFile(f"{path}: {error}") from error
+
+
+@contextmanager
+def input_errors_name(path: Path | str) -> Iterator[None]:
+    """Whatever is wrong with what this file held is said of it."""
+    try:
+        yield
+    except InvalidInput as error:
         raise InvalidFile(f"{path}: {error}") from error
 
 
@@ -168,7 +177,8 @@ def opened_parquet(path: Path) -> Iterator[Any]:
             ) from error
 
 
-def _parquet_blocks(path: Path, size: int, known: Collection[str] | None) -> Iterator[Columns]:
+def parquet_blocks(path: Path, size: int, known: Collection[str] | None = None) -> Iterator[Columns]:
+    """At least one, which is empty where there is no row."""
     with opened_parquet(path) as file:
         names, start = [str(name) for name in file.schema_arrow.names], 0
         for batch in file.iter_batches(batch_size=size):
@@ -232,7 +242,7 @@ READERS: dict[str, Callable[[Path, int, Any], Iterator[Columns]]] = {
     ".csv": _csv_blocks,
     ".csv.gz": _csv_blocks,
     ".xlsx": _excel_blocks,
-    ".parquet": _parquet_blocks,
+    ".parquet": parquet_blocks,
     ".jsonl": _json_blocks,
     ".npy": _array_blocks,
 }
