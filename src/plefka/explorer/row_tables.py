@@ -5,7 +5,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,7 +13,6 @@ import plefka as pf
 from plefka.errors import InvalidEvidence, InvalidInput
 from plefka.explorer.fault_ranking import FaultsAsked, fault_ranking
 from plefka.explorer.outcomes import MOST_CELLS
-from plefka.explorer.worker_answers import Answers
 from plefka.inference.exclusive import with_group
 from plefka.networks.evidence import as_evidence
 from plefka.networks.intervention import intervened
@@ -34,6 +33,15 @@ CASE_NUMBERS = ("rank", "probability", "ahead", "ties", "first_probability", "ri
 CASE_KINDS = dict.fromkeys(("case", "truth", "first", "accuracy"), str) | dict.fromkeys(CASE_NUMBERS, float)
 
 
+class AskedAbout(Protocol):
+    """A network, and its solution without evidence, which is computed once."""
+
+    network: Any
+
+    @property
+    def without_evidence(self) -> pf.Solution: ...
+
+
 def _block(network: pf.BeliefNetwork, fields: Mapping[str, Any]) -> EvidenceBlock:
     """The states in a table, errors in which have the numbers that lines have in the whole file."""
     with value_errors_as(InvalidEvidence), delimited_lines(io.BytesIO(fields["csv"].encode())) as (_, lines):
@@ -51,14 +59,14 @@ def _asked(network: pf.BeliefNetwork, fields: Mapping[str, Any]) -> RowQuestion:
     return RowQuestion.of(network, method, common, units, top, fields["ids"])
 
 
-def table_case(about: Answers, fields: Mapping[str, Any]) -> dict[str, Any]:
+def table_case(about: AskedAbout, fields: Mapping[str, Any]) -> dict[str, Any]:
     """What the first row observes, if all rows can be read."""
     block, names = _block(about.network, fields), about.network.names
     states = zip(block.units, block.states[0], strict=True) if block.num_rows else ()
     return {"evidence": {names[unit]: int(state) for unit, state in states if state != HIDDEN}}
 
 
-def table_rows(about: Answers, fields: Mapping[str, Any]) -> dict[str, Any]:
+def table_rows(about: AskedAbout, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The answers to all rows, as `infer_rows` writes them; or these rows beside their truth."""
     network, truth, first, file = about.network, fields["truth"], fields["row"], io.BytesIO()
     labels = [name for name in truth if name in set(network.names)]
@@ -84,7 +92,7 @@ def table_rows(about: Answers, fields: Mapping[str, Any]) -> dict[str, Any]:
     return {"csv": file.getvalue().decode(), "first": {row: best for row, ranking in ranked for best in ranking}}
 
 
-def table_validation(answers: Answers, fields: Mapping[str, Any]) -> dict[str, Any]:
+def table_validation(answers: AskedAbout, fields: Mapping[str, Any]) -> dict[str, Any]:
     """All rows that were compared with their truth as one validation, and its page."""
     asked = _asked(answers.network, {**fields, "units": "causes", "top": 1, "ids": [], "do": {}, "exclusive": None})
     reader, about = TruthReader(asked, [], None, iter(())), {"method": str(asked.method), **answers.network.identity}
