@@ -37,9 +37,7 @@ class AskedAbout(Protocol):
     """A network, and its solution without evidence, which is computed once."""
 
     network: Any
-
-    @property
-    def without_evidence(self) -> pf.Solution: ...
+    without_evidence: Any
 
 
 def _block(network: pf.BeliefNetwork, fields: Mapping[str, Any]) -> EvidenceBlock:
