@@ -26,7 +26,7 @@ const PANELS = [
 	...[explanationsPanel, jointPanel, graphPanel, comparePanel],
 ];
 const FEW = 3; // examples shown at first, as the style sheet has it
-const REST = 350; // milliseconds
+const REST = 250; // milliseconds
 
 export class Page {
 	constructor(service, network, names, examples) {
