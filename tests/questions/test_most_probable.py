@@ -53,6 +53,21 @@ def test_states_of_two_thousand_networks_are_those_of_a_plain_sum():
         assert_as_enumerated(seed)
 
 
+@pytest.mark.parametrize("count", [1, 2, 5, 9])
+def test_causes_that_nothing_binds_to_others_take_part(count):
+    """The two that are observed in something, and others, of which some are probable, or known a little."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        causes = int(rng.integers(4, 9))
+        weights = np.zeros((causes + 2, causes + 2))
+        weights[causes:, :2] = rng.uniform(0.2, 2, (2, 2))
+        bias = np.r_[-np.log1p(-rng.uniform(0.01, 0.95, causes)), 0.05, 0.1]
+        seen = {causes: 1, causes + 1: seed % 2, 3: pf.Likelihood(rng.uniform(0.1, 1), 0.5)}
+        asked = pf.BeliefNetwork(weights, bias, "noisy_or"), seen, "causes", count
+        found = pf.most_probable(*asked, "branch-and-bound")
+        np.testing.assert_allclose(found.log_joint, pf.most_probable(*asked, "enumeration").log_joint, atol=1e-6)
+
+
 def test_a_batch_equals_a_loop():
     rows = [SEEN, {}, {"slow_flow": pf.Likelihood(0.9, 0.2)}, dict.fromkeys(ESPRESSO.names, 0)]
     found = pf.most_probable(ESPRESSO, rows, count=3)

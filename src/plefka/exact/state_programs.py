@@ -197,7 +197,7 @@ class StateProgram:
 
     def best(self, count: int) -> BestStates:
         """The most probable states, as far as they are found."""
-        states, logs, bounds = [], [], []
+        states, logs, bounds, open_units = [], [], [], self._without_units_alone(count)
         self.deadline = time.monotonic() + ALL_SECONDS
         while len(states) < count and self.constant > -np.inf and not self.is_cut_short:
             state, log_joint, bound = self._next()
@@ -206,9 +206,20 @@ class StateProgram:
             states.append(state)
             logs.append(log_joint)
             bounds.append(bound)
-            signs = np.where(state == 1, 1.0, -1.0)
-            self._at_most(np.arange(self.size), signs, state.sum() - 1.0)  # any other state
+            signs = np.where(state[open_units] == 1, 1.0, -1.0)
+            self._at_most(open_units, signs, state[open_units].sum() - 1.0)  # any other state
         return BestStates.of(states, logs, bounds, self.size)
+
+    def _without_units_alone(self, count: int) -> np.ndarray:
+        """The units that are left to be found when those are known that no row binds to others.
+
+        Each of these has the state that is more probable, or in the next best states, for the least certain, the other.
+        """
+        bound = np.concatenate([np.zeros(0, int), *(columns for columns, _, _ in self.rows)])
+        alone = np.setdiff1d(np.arange(self.size), bound)
+        known = alone[np.argsort(abs(self.costs[alone]), kind="stable")[count - 1 :]]
+        self.lower[known] = self.upper[known] = np.clip(self.costs[known] > 0, self.lower[known], self.upper[known])
+        return np.setdiff1d(np.arange(self.size), known)
 
     def _next(self) -> tuple[np.ndarray | None, float, float]:
         """The best state that is left, ln P of it, and a bound of that."""

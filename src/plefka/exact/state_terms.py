@@ -140,7 +140,10 @@ class StateTerms:
             return
         W, bias, f = network.storage.to_sparse(), np.asarray(network.bias, float), network.activation
         linear = np.broadcast_to(f.is_linear_off(bias), bias.shape)
-        for unit in units.tolist():
+        alone = self.free[units] & (np.diff(W.indptr)[units] == 0)
+        x = field_in_domain(f, bias[units[alone]])
+        self.prior[:, self.number[units[alone]]] += np.stack([log_terms(f, x, state) for state in (0, 1)])
+        for unit in units[~alone].tolist():
             here = slice(W.indptr[unit], W.indptr[unit + 1])
             self._write_field(f, unit, float(bias[unit]), W.indices[here], W.data[here], is_linear=bool(linear[unit]))
 
