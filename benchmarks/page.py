@@ -2,8 +2,9 @@
 
 Two networks: 60 causes with 300 findings, and HPO where its data are. A visitor ticks findings of one simulated
 patient, one after the other, in each tab. Seconds count from the click until the first frame with the answer, by the
-clock of the page, and so hold the 250 ms that a panel waits for a pause. Keys are typed into the search; what counts is
-the time that the browser spent in the handlers of each. Browser and service share the machine: run it alone.
+clock of the page, and so hold the 250 ms that panels other than the interview wait for a pause. Keys are typed into
+the search; what counts is the time that the browser spent in the handlers of each. Browser and service share the
+machine: run it alone.
 """
 
 import json

@@ -142,8 +142,8 @@ export class Page {
 		this.cases.answered(best && !isImpossible ? { name: units.inState(name, state), probability, accuracy } : null);
 		put("peek", { hidden: !best || isImpossible, unit: `${first[0]} – see the ranking` });
 		clearTimeout(this.resting);
-		const isFirst = this.resting === undefined;
-		this.resting = setTimeout(() => this.refresh(), isFirst || isImpossible ? 0 : REST);
+		const isAwaited = this.resting === undefined || isImpossible || !byId("panel-interview").hidden;
+		this.resting = setTimeout(() => this.refresh(), isAwaited ? 0 : REST);
 		announce(isImpossible ? byId("failure").querySelector("p").textContent : this.#summary(answer, first));
 	}
 
