@@ -247,14 +247,14 @@ def test_what_is_certain_has_one_outcome():
 def test_chances_lie_in_their_intervals():
     exact = {each.unit: each for each in pf.ask(NET, SEEN).candidates}
     assert all(each.interval == [each.probability] * 2 for each in exact.values())
-    for seed in range(3):
-        for each in pf.ask(NET, SEEN, method=f"gibbs[seed={seed}]").candidates:
+    for seed in range(2):
+        found = pf.ask(NET, SEEN, ["bitter_taste"], method=f"gibbs[seed={seed},sweeps=300,burn=50]")
+        for each in found.candidates:
             low, high = each.interval
-            assert low < each.probability < high < low + 0.05
+            assert low < each.probability < high < low + 0.1
             reach = (high - low) / 2
             assert abs(exact[each.unit].probability - each.probability) < 2.5 * reach  # of five standard errors
-    for each in pf.ask(NET, SEEN, method="G12").candidates:
-        assert np.isnan(each.interval).all()
+    assert np.isnan(pf.ask(NET, SEEN, method="G12").candidates[0].interval).all()
 
 
 def test_sets_of_an_approximate_method():
