@@ -10,8 +10,9 @@ STAMP := $(VENV)/installed
 demo: $(STAMP)-all
 	$(BIN)/plefka demo --out demo --force
 
+# One process more than the two cores that there are at least: many tests wait for a browser or a service.
 test: $(STAMP)-test
-	$(BIN)/python -m pytest -n 2 --ignore docs/tutorials --ignore tests/documentation
+	$(BIN)/python -m pytest -n 3 --ignore docs/tutorials --ignore tests/documentation
 
 # Which lines of src the tests run, those of commands and workers in other processes too; below 96 % it fails.
 coverage: $(STAMP)-coverage
