@@ -15,10 +15,11 @@ from starlette.exceptions import HTTPException
 
 import plefka as pf
 from plefka.cli import main, serve
-from plefka.explorer import bodies, worker_answers
+from plefka.explorer import bodies, served_network, worker_answers
 from plefka.explorer.catalogue import Catalogue
 from plefka.explorer.outcomes import FAILED, NO_MEMORY, encoded
 from plefka.explorer.pool import ABANDONED, Pool, WaitingQuestion
+from plefka.explorer.served_network import ServedNetwork
 from plefka.explorer.settings import Settings
 from plefka.explorer.worker_answers import Answers, Worker
 from plefka.scale.worker_process import Assignment
@@ -318,3 +319,23 @@ def test_what_nobody_expected_is_answered_and_the_worker_stays():
     found, has_ended = asyncio.run(answers())
     assert [each.status for each in found] == [500, 500]
     assert not has_ended
+
+
+def test_a_second_order_of_very_many_pairs_is_not_compared_unasked(monkeypatch):
+    assert "G2" in ServedNetwork(NETWORK, "espresso").compared
+    monkeypatch.setattr(served_network, "MANY_PAIRS", 1)
+    compared = ServedNetwork(NETWORK, "espresso").compared
+    assert "G1" in compared
+    assert "G2" not in compared
+
+
+def test_a_ranking_of_causes_has_the_numbers_of_a_ranking_of_all_units():
+    """Though the means of findings are not computed for it."""
+    asked = question({FINDINGS[0]: 1}, top=len(NETWORK.names))
+    one, other = Answers(NETWORK), Answers(NETWORK)
+    (of_causes,), (of_all,) = one.answer("infer", [asked]), other.answer("infer", [{**asked, "units": "all"}])
+    known = {each["name"]: each for each in of_all["ranking"]}
+    assert of_causes["ranking"]
+    for each in of_causes["ranking"]:
+        assert each["probability"] == pytest.approx(known[each["name"]]["probability"], abs=1e-12)
+        assert each["accuracy"] == known[each["name"]]["accuracy"]
